@@ -10,7 +10,8 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     config::{self, Config, Environment},
-    demo, openapi, operator, router,
+    demo::{self, DemoError},
+    openapi, operator, router,
     server::{self, Hooks, signal::Signals},
     terminal::{self, OpsArgs},
 };
@@ -176,7 +177,10 @@ fn signals() -> Result<Signals, String> {
 }
 
 async fn show(server: &server::Server) -> Result<(), String> {
-    demo::run(&server.state().public_url).await.map_err(|error| error.to_string())?;
+    let state = server.state();
+    // Otherwise `public_url` may be another server's, which is not for shows.
+    state.mailer.readable_mailbox().ok_or_else(|| DemoError::NoMailbox.to_string())?;
+    demo::run(&state.public_url).await.map_err(|error| error.to_string())?;
     print("\nThe apps go on running; Ctrl-C stops the server.\n")
 }
 

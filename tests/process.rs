@@ -2,8 +2,8 @@
 
 use std::{
     ffi::OsStr,
-    io::{BufRead as _, BufReader, Read as _},
-    net::SocketAddr,
+    io::{BufRead as _, BufReader, ErrorKind, Read as _},
+    net::{SocketAddr, TcpListener},
     os::unix::ffi::OsStrExt as _,
     path::Path,
     process::{Child, Command, Stdio},
@@ -106,6 +106,23 @@ fn the_demo_shows_each_request_as_a_curl_line_that_works_when_pasted() {
         let done = once.iter().find(|(part, _)| line.contains(part));
         assert_eq!(again, done.map_or(first, |(_, status)| status), "{line}");
     }
+}
+
+#[test]
+fn the_demo_asks_nothing_of_another_server() {
+    let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://127.0.0.1:{}", elsewhere.local_addr().unwrap().port());
+    let data = tempfile::tempdir().unwrap();
+    let mut command = rookery(data.path());
+    command
+        .arg("demo")
+        .env("ROOKERY__SERVER__PUBLIC_URL", url)
+        .env("SMTP_URL", "smtp://127.0.0.1:9");
+    let out = command.output().unwrap();
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert!(!out.status.success() && said.contains("needs the development mailbox"), "{said}");
+    elsewhere.set_nonblocking(true).unwrap();
+    assert_eq!(elsewhere.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
 }
 
 /// Has a shell run what the demo printed, and returns the status of each answer; `None`, when there is

@@ -167,6 +167,23 @@ async fn a_proxy_that_the_settings_do_not_name_is_told_of_once() {
 }
 
 #[tokio::test]
+async fn a_service_behind_https_is_told_that_it_names_no_proxy() {
+    let public = ("ROOKERY__SERVER__PUBLIC_URL", "https://rookery.example.org");
+    let apps = ("ROOKERY__APPS_DOMAIN", "apps.example.org");
+    let proxies = ("ROOKERY__SERVER__TRUSTED_PROXIES", "127.0.0.1");
+    for (settings, warnings) in [(&[public, apps][..], 1), (&[public, apps, proxies], 0), (&[], 0)]
+    {
+        let data = tempfile::tempdir().unwrap();
+        let mut child = rookery(data.path()).envs(settings.iter().copied()).spawn().unwrap();
+        addresses(&mut child);
+        signal(&child, "-TERM");
+        let (_, log) = end_of(child).await;
+        let told = log.matches("server.trusted_proxies names none").count();
+        assert_eq!(told, warnings, "{settings:?}: {log}");
+    }
+}
+
+#[tokio::test]
 async fn a_sender_at_localhost_is_told_of_where_mail_goes_out() {
     let public = ("ROOKERY__SERVER__PUBLIC_URL", "https://rookery.example.org");
     let smtp = ("SMTP_URL", "smtp://127.0.0.1:9");

@@ -87,6 +87,9 @@ impl Edge {
         let limiter = Limiter::new(&config.rate_limit);
         let min_cli_version = CliVersion::parse(&config.server.min_cli_version).ok();
         state.ops.http.add(apps.figures().clone());
+        if limiter.is_some() {
+            UntoldProxy::look_at_settings(state.is_https(), config.server.trusted_proxies.len());
+        }
         Self { app_routes: Some(apps), limiter, min_cli_version, ..Self::bare(state, routes) }
     }
 
@@ -128,12 +131,12 @@ impl Edge {
         // An unknown route is the router's to report; that wins over any refusal here.
         let is_route = routes.has(&passing.method, passing.uri.path());
         let refusal = self.refusal(&parts.headers, &passing).filter(|_| is_route);
+        let mut read_on_max = linger::BYTES_MAX;
         let (response, app) = if let Err(wrong) = host {
             without(body, ApiError::from(Error::invalid(wrong)))
         } else if let Some(refusal) = refusal {
-            let refused = without(body, refusal);
-            leftover.drain_refused().await;
-            refused
+            read_on_max = linger::REFUSED_BYTES_MAX;
+            without(body, refusal)
         } else if let Origin::Alias { serving } = &origin {
             without(body, origin::to_serving(serving, &passing.uri, &self.state))
         } else if passing.is_app && self.is_preflight(&passing) {
@@ -141,11 +144,10 @@ impl Edge {
         } else {
             self.answer(&passing, origin, Request::from_parts(parts, body)).await
         };
-        let all_read = leftover.drain().await;
+        let all_read = leftover.drain(read_on_max).await;
         let mut response = self.leave(passing, response, app);
         if !all_read {
-            // Otherwise a client may send its next request into a connection that is being closed.
-            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            linger::end(&mut response, read_on_max);
         }
         response
     }

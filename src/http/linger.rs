@@ -4,9 +4,9 @@
 //! that the client has not read yet: it would see a broken connection instead of `unauthorized` or
 //! `payload_too_large`. And where the body comes a moment after its head, a client that keeps its
 //! connection would not learn that it is closed. So the rest is read and thrown away first, within
-//! bounds, and the connection goes on. What is not
-//! here: how large a body may be ([`body`](super::body)); how the connection is closed, which is
-//! hyper's.
+//! bounds, and the connection goes on. Where it cannot go on, the answer says so, and the connection reads
+//! on for a while behind it (RFC 9112, 9.6). What is not here: how large a body may be
+//! ([`body`](super::body)); that reading on, which is the connection's.
 
 use std::{
     mem,
@@ -18,19 +18,19 @@ use std::{
 
 use axum::{BoxError, body::Body};
 use bytes::Bytes;
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderValue, Response, header};
 use http_body::{Frame, SizeHint};
 use http_body_util::{BodyExt as _, Limited};
 use parking_lot::Mutex;
 use tokio::time::timeout;
 
 /// Bytes that are read only to be thrown away.
-const LINGER_BYTES_MAX: usize = 64 << 20;
+pub const BYTES_MAX: usize = 64 << 20;
 /// Bytes read and discarded of a request that was refused at the door: an address that is over its
 /// rate must not cost the bandwidth that it was refused.
-const REFUSED_BYTES_MAX: usize = 1 << 20;
+pub const REFUSED_BYTES_MAX: usize = 1 << 20;
 /// How long they are waited for.
-const LINGER_TIME_MAX: Duration = Duration::from_secs(5);
+pub const TIME_MAX: Duration = Duration::from_secs(5);
 /// A body of so few bytes comes at once, if its client sends it at all.
 const SMALL_BYTES_MAX: u64 = 16 << 10;
 /// How long such a body is waited for.
@@ -72,32 +72,36 @@ where
     B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<BoxError>,
 {
-    /// Reads what nobody has read. False: some of it stays unread, and the connection has to end.
-    pub async fn drain(&self) -> bool {
-        self.drain_to(LINGER_BYTES_MAX).await
-    }
-
-    /// Reads what a request that was refused at the door brings, unless that is much.
-    pub async fn drain_refused(&self) {
-        self.drain_to(REFUSED_BYTES_MAX).await;
-    }
-
-    async fn drain_to(&self, bytes_max: usize) -> bool {
+    /// Reads what nobody has read, at most so many bytes. False: some of it stays unread, and the
+    /// connection has to [end](end).
+    pub async fn drain(&self, bytes_max: usize) -> bool {
         let Some(left) = &self.0 else { return true };
         let rest = mem::replace(&mut *left.lock(), Rest::Lost);
-        let read = match rest {
+        match rest {
             Rest::Nothing => true,
             Rest::Unread(body) if body.size_hint().lower() <= bytes_max as u64 => {
                 // Boxed: nearly every body was read to its end.
                 Box::pin(throw_away(body, bytes_max)).await
             }
             Rest::Unread(_) | Rest::Lost => false,
-        };
-        if read {
-            *left.lock() = Rest::Nothing;
         }
-        read
     }
+}
+
+/// How many bytes may still come behind an answer that ends its connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Unread(usize);
+
+/// Has an answer say that its connection ends: otherwise a client may send its next request into one that
+/// is being closed. Of what comes meanwhile, `bytes_max` are read.
+pub fn end<B>(answer: &mut Response<B>, bytes_max: usize) {
+    answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    answer.extensions_mut().insert(Unread(bytes_max));
+}
+
+/// How many bytes are to be read behind an answer.
+pub fn unread_behind<B>(answer: &Response<B>) -> usize {
+    answer.extensions().get::<Unread>().map_or(0, |unread| unread.0)
 }
 
 /// Reads a body to its end. Too long, too slow or broken off: then the connection is reset after all.
@@ -107,7 +111,7 @@ where
     B::Error: Into<BoxError>,
 {
     let is_small = body.size_hint().upper().is_some_and(|bytes| bytes <= SMALL_BYTES_MAX);
-    let time_max = if is_small { SMALL_TIME_MAX } else { LINGER_TIME_MAX };
+    let time_max = if is_small { SMALL_TIME_MAX } else { TIME_MAX };
     let mut rest = Limited::new(body, bytes_max);
     let to_its_end = async {
         loop {

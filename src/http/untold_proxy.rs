@@ -21,6 +21,17 @@ pub(super) struct UntoldProxy {
 }
 
 impl UntoldProxy {
+    /// To be asked at the start. The service speaks no TLS itself, so where its address is `https` a proxy
+    /// stands in front.
+    pub(super) fn look_at_settings(https: bool, trusted_proxies: usize) {
+        if https && trusted_proxies == 0 {
+            tracing::warn!(
+                "server.public_url is https, so a proxy ends TLS, and server.trusted_proxies names none: all \
+                 visitors share one allowance of the rate limit"
+            );
+        }
+    }
+
     /// To be asked of each request whose peer is no trusted proxy. A peer elsewhere may send what it
     /// likes; one on this machine or in its network that forwards is most likely a proxy of the
     /// operator's.

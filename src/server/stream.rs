@@ -5,6 +5,7 @@ use std::{
     error::Error as _,
     future::Future as _,
     io::{self, IoSlice},
+    mem::MaybeUninit,
     pin::Pin,
     sync::{
         Arc,
@@ -24,9 +25,14 @@ use tokio::{
     time::{Instant, Sleep, sleep, sleep_until},
 };
 
+use crate::http::linger;
+
 /// How long an answer is still worked on for a client that will send no more. It may have closed its
 /// half and wait for the answer (RFC 9293, 3.6), or have left: that looks the same.
 const HALF_CLOSED_MAX: Duration = Duration::from_secs(1);
+
+/// Bytes that are thrown away at once.
+const DISCARD_BYTES: usize = 8 << 10;
 
 /// How much a connection owes: requests whose head was complete and whose answer is not, and a
 /// write that waits.
@@ -40,11 +46,20 @@ struct Debts {
     begun: AtomicUsize,
     /// Whether something came, while nothing was open, that has not become a request.
     awaits_head: AtomicBool,
+    /// How many bytes to read behind the last answer.
+    unread: AtomicUsize,
 }
 
 /// One thing owed, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Debt(Owed);
+
+impl Debt {
+    /// So many bytes of this request are read, and thrown away, once its answer was the last one.
+    pub(super) fn reads_on(&self, bytes_max: usize) {
+        self.0.0.unread.store(bytes_max, Ordering::Relaxed);
+    }
+}
 
 impl Owed {
     /// A request, whose head is complete.
@@ -138,9 +153,35 @@ pub(super) fn is_late_head(error: &hyper::Error) -> bool {
     cause.and_then(io::Error::get_ref).is_some_and(|cause| cause.is::<HeadTooLate>())
 }
 
+/// What a client sends that has its last answer, and may not have read it.
+#[derive(Debug)]
+struct Unread {
+    bytes_max: usize,
+    deadline: Pin<Box<Sleep>>,
+}
+
+impl Unread {
+    /// Reads it and throws it away, within bounds: what is unread when a socket is closed resets the
+    /// connection, and takes the answer with it.
+    fn poll_read(&mut self, socket: &mut TcpStream, cx: &mut Context<'_>) -> Poll<()> {
+        let mut space = [MaybeUninit::uninit(); DISCARD_BYTES];
+        while self.bytes_max > 0 {
+            let mut buf = ReadBuf::uninit(&mut space);
+            match Pin::new(&mut *socket).poll_read(cx, &mut buf) {
+                Poll::Ready(Ok(())) if !buf.filled().is_empty() => {
+                    self.bytes_max = self.bytes_max.saturating_sub(buf.filled().len());
+                }
+                Poll::Ready(_) => break,
+                Poll::Pending => return self.deadline.as_mut().poll(cx),
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
 /// A socket whose writes fail when the client takes nothing for `write_timeout`, and whose end is
 /// told a little later while something is owed. With a `head_timeout` a read fails when the rest of a
-/// head does not come within it.
+/// head does not come within it. Where its last answer left something unread, it ends by reading that.
 #[derive(Debug)]
 pub(super) struct Stream {
     socket: TcpStream,
@@ -152,6 +193,8 @@ pub(super) struct Stream {
     stalled: Option<Stalled>,
     /// Set once the client has sent its last byte, and something was owed then.
     half_closed: Option<Pin<Box<Sleep>>>,
+    /// Set once the last byte was sent.
+    unread: Option<Unread>,
 }
 
 #[derive(Debug)]
@@ -167,8 +210,8 @@ impl Stream {
         head_timeout: Option<Duration>,
         owed: Owed,
     ) -> Self {
-        let (head, stalled, half_closed) = (None, None, None);
-        Self { socket, write_timeout, head_timeout, owed, head, stalled, half_closed }
+        let (head, stalled, half_closed, unread) = (None, None, None, None);
+        Self { socket, write_timeout, head_timeout, owed, head, stalled, half_closed, unread }
     }
 
     /// Looks whether a head begins with what a read brought, and whether the rest of one may still
@@ -267,6 +310,18 @@ impl AsyncWrite for Stream {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_shutdown(cx)
+        let this = &mut *self;
+        let bytes_max = this.owed.0.unread.load(Ordering::Relaxed);
+        if this.unread.is_none() {
+            ready!(Pin::new(&mut this.socket).poll_shutdown(cx))?;
+        }
+        if bytes_max == 0 {
+            return Poll::Ready(Ok(()));
+        }
+        let unread = this.unread.get_or_insert_with(|| Unread {
+            bytes_max,
+            deadline: Box::pin(sleep(linger::TIME_MAX)),
+        });
+        unread.poll_read(&mut this.socket, cx).map(Ok)
     }
 }

@@ -134,6 +134,17 @@ async fn an_answer_says_when_the_rest_of_its_body_stays_unread_and_the_connectio
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request}: {answer}");
         assert!(answer.to_lowercase().contains("\r\nconnection: close\r\n"), "{request}: {answer}");
     }
+    // Who asks and does not wait is read all the same: otherwise the answer is lost.
+    let large = "x".repeat(8 << 20);
+    let mut raw = server.raw().await;
+    raw.send(&format!(
+        "{elsewhere}expect: 100-continue\r\ncontent-length: {}\r\n\r\n",
+        large.len()
+    ))
+    .await;
+    raw.send(&large).await;
+    let answer = raw.read_to_end().await;
+    assert!(answer.starts_with("HTTP/1.1 404 ") && answer.ends_with("}}"), "{answer}");
     // What is little is read, and the connection goes on.
     let mut raw = server.raw().await;
     for _ in 0..2 {

@@ -254,20 +254,18 @@ async fn a_body_that_comes_after_its_refusal_does_not_end_the_connection() {
 #[tokio::test]
 async fn of_who_is_refused_at_the_door_a_megabyte_is_read_at_most() {
     const CHUNK: usize = 64 << 10;
-    let read_of = async |chunks: usize, refused: bool| {
+    let read_of = async |chunks_len: usize, refused: bool| {
         let read = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&read);
-        let chunks = (0..chunks).map(move |_| {
+        let chunks = (0..chunks_len).map(move |_| {
             count.fetch_add(CHUNK, Ordering::Relaxed);
             Ok::<_, Infallible>(Bytes::from(vec![b'x'; CHUNK]))
         });
         let body = Body::from_stream(futures::stream::iter(chunks));
         let (body, leftover) = linger::watch(&HeaderMap::new(), body);
         drop(body);
-        match refused {
-            true => leftover.drain_refused().await,
-            false => assert!(leftover.drain().await, "all of it is read"),
-        }
+        let bytes_max = if refused { linger::REFUSED_BYTES_MAX } else { linger::BYTES_MAX };
+        assert_eq!(leftover.drain(bytes_max).await, chunks_len * CHUNK <= bytes_max);
         read.load(Ordering::Relaxed)
     };
     assert_eq!(read_of(8, true).await, 8 * CHUNK);

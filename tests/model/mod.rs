@@ -138,7 +138,12 @@ impl Place {
             Step::Restore(key) => {
                 let path = below(key) + "/restore";
                 let answer = self.send(server, Method::POST, &path, Value::Null).await;
-                expect(&answer, self.model.restore(*key));
+                match self.model.restore(*key) {
+                    Err(code @ rookery_domain::ErrorCode::UniqueConflict) => {
+                        answer.error_of_its_own(code);
+                    }
+                    expected => expect(&answer, expected),
+                }
             }
             Step::Purge(key) => {
                 let path = below(key) + "/purge";

@@ -302,6 +302,9 @@ async fn the_mailbox_answers_this_machine_only() {
         let request = server.request(Method::GET, "/dev/mailbox").header(header, "127.0.0.1");
         Answer::of(request).await.error(ErrorCode::Forbidden);
     }
+    // As a proxy asks that is told nothing.
+    let old = server.request(Method::GET, "/dev/mailbox").version(reqwest::Version::HTTP_10);
+    Answer::of(old).await.error(ErrorCode::Forbidden);
     let page = server.request(Method::GET, "/dev/mailbox").header("accept", "text/html");
     let page = Answer::of(page).await;
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8");

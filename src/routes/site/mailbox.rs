@@ -9,7 +9,7 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, StatusCode, Version, header};
 use rookery_domain::{Error, ErrorCode, Result, email::Email};
 use serde::{Deserialize, Serialize};
 
@@ -56,11 +56,12 @@ struct Mails {
 /// `not_found`, where there is no such mailbox; `forbidden`; `invalid_request`.
 pub async fn page(
     State(state): State<AppState>,
+    version: Version,
     headers: HeaderMap,
     StrictQuery(query): StrictQuery<MailTo>,
 ) -> ApiResult<Response> {
     let mailbox = state.mailer.readable_mailbox().ok_or_else(ApiError::unknown_path)?;
-    require_direct(&headers)?;
+    require_direct(version, &headers)?;
     let to = query.to.filter(|to| !to.trim().is_empty());
     let to = to.as_deref().map(Email::parse).transpose()?;
     let items = mailbox.list(to.as_ref());
@@ -87,8 +88,11 @@ pub async fn page(
     Ok(response)
 }
 
-fn require_direct(headers: &HeaderMap) -> Result<()> {
-    let forwarded = FORWARDING.iter().any(|name| headers.contains_key(*name));
+/// Refuses what somebody's proxy sends on. Proxies that are told nothing speak HTTP/1.0, which nobody else
+/// does any more.
+fn require_direct(version: Version, headers: &HeaderMap) -> Result<()> {
+    let forwarded =
+        version == Version::HTTP_10 || FORWARDING.iter().any(|name| headers.contains_key(*name));
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     if forwarded || !host.is_some_and(is_loopback_authority) {
         let message = "the development mailbox answers this machine only";
