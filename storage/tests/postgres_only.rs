@@ -8,15 +8,18 @@ use rookery_storage::{
     backup::{backup, restore},
     db::PostgresDb,
     directory::{self, Entry},
+    idempotency::Keep,
     load::{LoadOptions, load_app},
     meta,
+    push::{self, NewSubscription},
+    sessions,
 };
 use rookery_testkit::{postgres, until_async};
 
 use sqlx::{AssertSqlSafe, Executor as _, PgConnection};
 
 use crate::{
-    support::{NOW, TestDb, at_once, human, new_key, number, on_postgres},
+    support::{NOW, TestDb, at_once, hash, human, new_key, new_session, number, on_postgres},
     writer::kit::deploy,
 };
 
@@ -94,6 +97,35 @@ fn the_directory_waits_until_a_commit_that_was_given_up_has_ended() {
         assert!(!loading.is_finished(), "it would not see what lands later");
         late.execute("commit").await.unwrap();
         assert_eq!(loading.await.unwrap(), [Some("Ann".into())]);
+    });
+}
+
+#[test]
+fn a_browser_that_subscribes_while_its_session_ends_is_told_so() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        let ada = human(&test.db, "ada@example.org").await.id;
+        let open = sessions::create(&test.db, ada, new_session(), NOW).await.unwrap();
+        let mut ends = postgres.connect().await.unwrap();
+        ends.execute("begin; delete from sessions").await.unwrap();
+        let sealed = "one".into();
+        let new = NewSubscription {
+            hash: hash(),
+            human: ada,
+            session: open.id,
+            sealed,
+            expires_at: None,
+        };
+        let db = test.db.clone();
+        let saving = tokio::spawn(async move { push::keep(&db, new, NOW, Keep::nothing()).await });
+        let waiting = "select count(*) from pg_stat_activity
+                       where datname = current_database() and wait_event_type = 'Lock'";
+        while number(&test.db, waiting).await == 0 && !saving.is_finished() {
+            tokio::task::yield_now().await;
+        }
+        assert!(!saving.is_finished(), "the session may stay");
+        ends.execute("commit").await.unwrap();
+        assert_eq!(saving.await.unwrap(), Ok(None));
     });
 }
 
