@@ -8,21 +8,15 @@ use rookery_storage::{
     backup::{backup, restore},
     db::PostgresDb,
     directory::{self, Entry},
-    idempotency::Keep,
     load::{LoadOptions, load_app},
     meta,
-    push::{self, NewSubscription},
-    sessions,
-    versions::{self, Asset, VersionAsset},
 };
 use rookery_testkit::{postgres, until_async};
 
 use sqlx::{AssertSqlSafe, Executor as _, PgConnection};
 
 use crate::{
-    support::{
-        NOW, TestDb, at_once, hash, human, new_app, new_key, new_session, number, on_postgres,
-    },
+    support::{NOW, TestDb, at_once, human, new_key, number, on_postgres},
     writer::kit::deploy,
 };
 
@@ -100,62 +94,6 @@ fn the_directory_waits_until_a_commit_that_was_given_up_has_ended() {
         assert!(!loading.is_finished(), "it would not see what lands later");
         late.execute("commit").await.unwrap();
         assert_eq!(loading.await.unwrap(), [Some("Ann".into())]);
-    });
-}
-
-#[test]
-fn a_version_that_is_dropped_while_it_is_read_is_whole_or_none() {
-    on_postgres(async |test: &TestDb| {
-        let Db::Postgres(postgres) = &test.db else { unreachable!() };
-        let owner = human(&test.db, "ann@example.org").await.id;
-        let mut new = new_app(owner, "notes", &[]);
-        let file = Asset::new("a.txt".into(), "text/plain".into(), b"a"[..].into());
-        new.version.assets = [VersionAsset::New(file)].into();
-        let app = new.record.id;
-        apps::create::create(&test.db, new).await.unwrap();
-        let whole = versions::content(&test.db, app, 1).await.unwrap().unwrap();
-        assert_eq!(whole.assets[0].path, "a.txt");
-
-        let mut drops = postgres.connect().await.unwrap();
-        let lock = "begin; lock table assets in access exclusive mode;
-                    delete from assets; delete from versions";
-        drops.execute(lock).await.unwrap();
-        let db = test.db.clone();
-        let reading = tokio::spawn(async move { versions::content(&db, app, 1).await });
-        let waiting = "select count(*) from pg_stat_activity
-                       where datname = current_database() and wait_event_type = 'Lock'";
-        until_async("the files are waited for", async || number(&test.db, waiting).await > 0).await;
-        drops.execute("commit").await.unwrap();
-        assert_eq!(reading.await.unwrap(), Ok(None));
-    });
-}
-
-#[test]
-fn a_browser_that_subscribes_while_its_session_ends_is_told_so() {
-    on_postgres(async |test: &TestDb| {
-        let Db::Postgres(postgres) = &test.db else { unreachable!() };
-        let ada = human(&test.db, "ada@example.org").await.id;
-        let open = sessions::create(&test.db, ada, new_session(), NOW).await.unwrap();
-        let mut ends = postgres.connect().await.unwrap();
-        ends.execute("begin; delete from sessions").await.unwrap();
-        let sealed = "one".into();
-        let new = NewSubscription {
-            hash: hash(),
-            human: ada,
-            session: open.id,
-            sealed,
-            expires_at: None,
-        };
-        let db = test.db.clone();
-        let saving = tokio::spawn(async move { push::keep(&db, new, NOW, Keep::nothing()).await });
-        let waiting = "select count(*) from pg_stat_activity
-                       where datname = current_database() and wait_event_type = 'Lock'";
-        while number(&test.db, waiting).await == 0 && !saving.is_finished() {
-            tokio::task::yield_now().await;
-        }
-        assert!(!saving.is_finished(), "the session may stay");
-        ends.execute("commit").await.unwrap();
-        assert_eq!(saving.await.unwrap(), Ok(None));
     });
 }
 
