@@ -5,7 +5,9 @@ use std::{net::Ipv4Addr, pin::pin, sync::Arc, time::Duration};
 use futures::{future::join_all, poll};
 use rookery_actors::{
     Directory, DirectoryOptions, Runtime, RuntimeOptions,
-    directory::{AgentRecord, Arrival, DevicePolled, MintedKey, OrgRecord, SignedIn},
+    directory::{
+        AgentRecord, Arrival, AskedBy, DevicePolled, MintedKey, OrgRecord, SessionHolder, SignedIn,
+    },
     store::SqlStore,
 };
 use rookery_domain::{
@@ -62,6 +64,11 @@ impl House {
         let email = Email::parse(email).unwrap();
         let link = self.directory.request_link(&email, None).await.unwrap();
         self.directory.verify_link(link.expose()).await.unwrap()
+    }
+
+    /// Whose session it is.
+    fn holder(&self, signed_in: &SignedIn) -> SessionHolder {
+        self.directory.session(signed_in.secret.expose()).unwrap().expect("a session")
     }
 
     async fn agent(&self) -> (AgentRecord, MintedKey) {
@@ -254,7 +261,8 @@ async fn whoever_tries_again_to_sign_out_is_signed_out_of_the_apps_too() {
 async fn nothing_begins_for_an_account_that_was_closed_meanwhile() {
     let house = house().await;
     let directory = &house.directory;
-    let ada = house.sign_in("ada@example.com").await.human;
+    let signed_in = house.sign_in("ada@example.com").await;
+    let (ada, by) = (&signed_in.human, house.holder(&signed_in));
     let name = AgentName::default();
     let device = directory.start_device(name).await.unwrap();
     let device_code = device.device_code.expose().to_owned();
@@ -266,8 +274,8 @@ async fn nothing_begins_for_an_account_that_was_closed_meanwhile() {
     let source = HumanName::parse("source", "a friend").unwrap().unwrap();
     let org = OrgName::parse("Rooks").unwrap();
     let refusals = [
-        directory.decide_device(&user_code, ada.id, true, here).await.map(drop),
-        directory.mint_claim_code(ada.id, Keep::nothing()).await.map(drop),
+        directory.decide_device(&user_code, by, true, here).await.map(drop),
+        directory.mint_claim_code(by, Keep::nothing()).await.map(drop),
         directory.record_signup_source(ada.id, source, Keep::nothing()).await,
         directory.create_org(ada.id, org, Keep::nothing()).await.map(drop),
     ];
@@ -279,10 +287,44 @@ async fn nothing_begins_for_an_account_that_was_closed_meanwhile() {
 }
 
 #[tokio::test]
+async fn nothing_is_left_to_a_session_that_was_ended_meanwhile() {
+    let house = house().await;
+    let directory = &house.directory;
+    let (app, here) = (AppId::new(), Ipv4Addr::LOCALHOST.into());
+    for way in 0..3 {
+        let signed_in = house.sign_in("ada@example.com").await;
+        let cookie = signed_in.secret.expose();
+        let (by, hash) = (house.holder(&signed_in), signed_in.secret.hash());
+        let device = directory.start_device(AgentName::default()).await.unwrap();
+        let user_code = device.user_code.expose();
+        match way {
+            0 => directory.sign_out(cookie).await.unwrap(),
+            1 => directory.end_session(by.human, by.session).await.unwrap(),
+            _ => directory.sign_out_everywhere(by.human).await.unwrap(),
+        }
+
+        // Each of these had its session when its request came in.
+        let asked_by = AskedBy::Session(hash);
+        let token = directory.create_test_session(app, by.human, asked_by, Keep::nothing()).await;
+        let refusals = [
+            token.map(drop),
+            directory.create_session_grant(app, by.human, by.session).await.map(drop),
+            directory.mint_claim_code(by, Keep::nothing()).await.map(drop),
+            directory.decide_device(&user_code, by, true, here).await.map(drop),
+        ];
+        for refusal in refusals {
+            assert_eq!(refusal.unwrap_err().code, ErrorCode::Unauthorized, "way {way}");
+        }
+        let polled = directory.poll_device(device.device_code.expose()).await.unwrap();
+        assert!(matches!(polled, DevicePolled::Pending { .. }), "way {way}: {polled:?}");
+    }
+}
+
+#[tokio::test]
 async fn where_many_agents_wait_to_be_claimed_an_hour_is_enough() {
     let house = house_with(DirectoryOptions { unclaimed_max: 2, ..Default::default() }).await;
     let directory = &house.directory;
-    let ada = house.sign_in("ada@example.org").await.human.id;
+    let ada = house.holder(&house.sign_in("ada@example.org").await);
     let (claimed, _) = house.agent().await;
     let code = directory.mint_claim_code(ada, Keep::nothing()).await.unwrap().code;
     directory.claim(claimed.agent.id, &code.expose(), Ipv4Addr::LOCALHOST.into()).await.unwrap();

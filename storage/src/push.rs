@@ -10,6 +10,7 @@ use crate::{
     db::{Db, args},
     decode,
     error::Result,
+    humans,
     idempotency::Keep,
 };
 
@@ -63,14 +64,19 @@ pub async fn keep(
 ) -> Result<Option<Kept>> {
     db.transaction((new, now, answer), |tx, (new, now, answer)| {
         Box::pin(async move {
-            let open: Option<(i64,)> = tx
-                .optional(
-                    "select created_at from sessions
+            // The account first, so that the count below holds; then the session: whoever ends it
+            // waits for this, or has ended it.
+            if !humans::lock_open(tx, new.human).await? {
+                return Ok(None);
+            }
+            let open = tx
+                .execute(
+                    "update sessions set seen_at = seen_at
                      where id = $1 and human = $2 and expires_at > $3",
                     args![new.session, new.human, *now],
                 )
                 .await?;
-            if open.is_none() {
+            if open == 0 {
                 return Ok(None);
             }
             let before: Option<(i64,)> = tx

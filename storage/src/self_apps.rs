@@ -13,23 +13,33 @@ use crate::{
     db::{Db, args},
     decode,
     error::Result,
+    humans,
 };
 
 /// Views of one human that are remembered; the oldest go first.
 pub const VIEWS_MAX: u32 = 200;
 
-/// Marks a favorite. A second time changes nothing.
+/// Marks a favorite. A second time changes nothing. `false`, and nothing is marked, when the account
+/// is closed.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn add_favorite(db: &Db, human: HumanId, app: AppId, now: Timestamp) -> Result<()> {
-    db.execute(
-        "insert into favorites (human, app_id, created_at) values ($1, $2, $3)
-         on conflict (human, app_id) do nothing",
-        args![human, app, now],
-    )
-    .await?;
-    Ok(())
+pub async fn add_favorite(db: &Db, human: HumanId, app: AppId, now: Timestamp) -> Result<bool> {
+    db.transaction((human, app, now), |tx, (human, app, now)| {
+        Box::pin(async move {
+            if !humans::lock_open(tx, *human).await? {
+                return Ok(false);
+            }
+            tx.execute(
+                "insert into favorites (human, app_id, created_at) values ($1, $2, $3)
+                 on conflict (human, app_id) do nothing",
+                args![*human, *app, *now],
+            )
+            .await?;
+            Ok(true)
+        })
+    })
+    .await
 }
 
 /// Takes the mark back. A second time changes nothing.
@@ -51,13 +61,17 @@ pub async fn favorites(db: &Db, human: HumanId) -> Result<HashSet<AppId>> {
     ids.iter().map(|(id,)| decode::id("favorites.app_id", id)).collect()
 }
 
-/// Records that a human opened an app, and forgets what was looked at longest ago.
+/// Records that a human opened an app, and forgets what was looked at longest ago. `false`, and
+/// nothing is recorded, when the account is closed.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn view(db: &Db, human: HumanId, app: AppId, now: Timestamp) -> Result<()> {
+pub async fn view(db: &Db, human: HumanId, app: AppId, now: Timestamp) -> Result<bool> {
     db.transaction((human, app, now), |tx, (human, app, now)| {
         Box::pin(async move {
+            if !humans::lock_open(tx, *human).await? {
+                return Ok(false);
+            }
             tx.execute(
                 "insert into views (human, app_id, viewed_at) values ($1, $2, $3)
                  on conflict (human, app_id) do update set viewed_at = excluded.viewed_at
@@ -73,7 +87,7 @@ pub async fn view(db: &Db, human: HumanId, app: AppId, now: Timestamp) -> Result
                 args![*human, VIEWS_MAX],
             )
             .await?;
-            Ok(())
+            Ok(true)
         })
     })
     .await

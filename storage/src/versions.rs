@@ -221,6 +221,38 @@ pub async fn list(db: &Db, app: AppId) -> Result<Vec<VersionInfo>> {
         .collect()
 }
 
+/// What a version holds; of its files only what they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content {
+    /// The authored HTML.
+    pub html: Arc<str>,
+    /// The manifest's text.
+    pub manifest: Arc<str>,
+    /// The files, in the order of their paths.
+    pub assets: Vec<AssetInfo>,
+}
+
+/// All of a version, however many others are deployed meanwhile; `None` when it is not kept.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn content(db: &Db, app: AppId, number: u32) -> Result<Option<Content>> {
+    // In this order: a version goes together with its files, and its number is never another's. So
+    // they were all there when it is there afterwards.
+    let assets = assets(db, app, number).await?;
+    let found: Option<(String, String)> = db
+        .optional(
+            "select html, manifest from versions where app_id = $1 and number = $2",
+            args![app, number],
+        )
+        .await?;
+    Ok(found.map(|(html, manifest)| Content {
+        html: html.into(),
+        manifest: manifest.into(),
+        assets,
+    }))
+}
+
 /// The authored HTML of a version.
 ///
 /// # Errors

@@ -4,6 +4,7 @@
 mod between;
 mod contract;
 mod hidden;
+mod meanwhile;
 mod migrations;
 mod plans;
 mod postgres_only;

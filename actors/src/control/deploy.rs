@@ -219,7 +219,7 @@ impl Control {
     }
 
     /// The files of a version that is stored, for one that has the same.
-    pub(super) async fn stored_assets(&self, app: AppId, number: u32) -> Result<Vec<VersionAsset>> {
+    async fn stored_assets(&self, app: AppId, number: u32) -> Result<Vec<VersionAsset>> {
         let assets = versions::assets(&self.db, app, number).await?;
         Ok(assets.into_iter().map(VersionAsset::Stored).collect())
     }

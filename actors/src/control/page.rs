@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use rookery_domain::{Error, ErrorCode, Result, id::AppId, manifest::Manifest};
-use rookery_storage::versions::{self, Asset, AssetInfo};
+use rookery_domain::{Error, Result, id::AppId, manifest::Manifest};
+use rookery_storage::versions::{self, Asset, AssetInfo, Content};
 
-use super::Control;
+use super::{Control, versions::not_kept};
 use crate::app::birth::read_manifest;
 
 /// The pages of one version of an app, without the content of its assets.
@@ -26,18 +26,9 @@ impl Control {
     /// # Errors
     /// `not_found` for one that is not kept; `unavailable` when storage does not answer.
     pub async fn page_source(&self, app: AppId, version: u32) -> Result<PageSource> {
-        let gone = || {
-            let message = format!("version {version} of the app is not kept");
-            Error::new(ErrorCode::NotFound, message)
-        };
-        let html = versions::html(&self.db, app, version).await?;
-        let manifest = versions::manifest(&self.db, app, version).await?;
-        let assets = versions::assets(&self.db, app, version).await?;
-        Ok(PageSource {
-            html: html.ok_or_else(gone)?,
-            manifest: read_manifest(&manifest.ok_or_else(gone)?)?,
-            assets,
-        })
+        let content = versions::content(&self.db, app, version).await?;
+        let Content { html, manifest, assets } = content.ok_or_else(|| not_kept(version))?;
+        Ok(PageSource { html, manifest: read_manifest(&manifest)?, assets })
     }
 
     /// One asset of a version with its content.

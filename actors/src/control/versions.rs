@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rookery_domain::{Error, ErrorCode, Result, id::AppId, manifest::Manifest, principal::Caller};
-use rookery_storage::versions::{self, AssetInfo, VersionInfo};
+use rookery_storage::versions::{self, AssetInfo, Content, VersionAsset, VersionInfo};
 
 use super::{Bundle, Control, Deployed, Hold, Redeploy};
 use crate::{app::birth::read_manifest, registry::AppHandle};
@@ -52,13 +52,10 @@ impl Control {
     pub async fn version(&self, app: AppId, number: u32) -> Result<VersionContent> {
         let kept = self.versions(app).await?;
         let info = kept.into_iter().find(|info| info.number == number);
-        let html = versions::html(&self.db, app, number).await?;
-        let text = versions::manifest(&self.db, app, number).await?;
-        let (Some(info), Some(html), Some(manifest_text)) = (info, html, text) else {
-            return Err(not_kept(number));
-        };
+        let content = versions::content(&self.db, app, number).await?;
+        let (info, content) = info.zip(content).ok_or_else(|| not_kept(number))?;
+        let Content { html, manifest: manifest_text, assets } = content;
         let manifest = Arc::new(read_manifest(&manifest_text)?);
-        let assets = versions::assets(&self.db, app, number).await?;
         Ok(VersionContent { info, html, manifest_text, manifest, assets })
     }
 
@@ -76,14 +73,12 @@ impl Control {
             let message = format!("version {number} is the current one");
             return Err(Error::new(ErrorCode::Conflict, message));
         }
-        let html = versions::html(&self.db, id, number).await?;
-        let manifest = versions::manifest(&self.db, id, number).await?;
-        let (Some(html), Some(manifest)) = (html, manifest) else { return Err(not_kept(number)) };
-        let assets = self.stored_assets(id, number).await?;
+        let content = versions::content(&self.db, id, number).await?;
+        let Content { html, manifest, assets } = content.ok_or_else(|| not_kept(number))?;
         let bundle = Bundle {
             html,
             manifest: Some(manifest.to_string()),
-            assets: Some(assets),
+            assets: Some(assets.into_iter().map(VersionAsset::Stored).collect()),
             visibility: None,
             timezone: None,
             hold: Hold::default(),
@@ -94,6 +89,6 @@ impl Control {
     }
 }
 
-fn not_kept(number: u32) -> Error {
+pub(super) fn not_kept(number: u32) -> Error {
     Error::new(ErrorCode::NotFound, format!("version {number} of the app is not kept"))
 }

@@ -2,17 +2,13 @@
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
-use rookery_domain::{
-    Error, ErrorCode, Result, Timestamp,
-    id::{AgentId, HumanId},
-    secret::UserCode,
-};
+use rookery_domain::{Error, ErrorCode, Result, Timestamp, id::AgentId, secret::UserCode};
 use rookery_storage::{
     claims::{self, ClaimOutcome},
     idempotency::Keep,
 };
 
-use super::{Directory, agents::AgentRecord, core::Core};
+use super::{Directory, agents::AgentRecord, core::Core, sign_in::SessionHolder};
 
 /// Seconds that a typed code is good for.
 pub(super) const CODE_TTL_S: i64 = 600;
@@ -30,17 +26,19 @@ pub struct ClaimCode {
 }
 
 impl Directory {
-    /// Mints a claim code for a human.
+    /// Mints a claim code for a human, as long as it has this session of the site: whoever ends that
+    /// from another one leaves no code behind, in whatever order the requests arrive.
     ///
     /// # Errors
-    /// `unauthorized`, when the account was closed; `unavailable`, `internal`.
+    /// `unauthorized`, when the session has ended; `unavailable`, `internal`.
     pub async fn mint_claim_code(
         &self,
-        human: HumanId,
+        by: SessionHolder,
         keep: Keep<ClaimCode>,
     ) -> Result<ClaimCode> {
         self.mutate(async move |core: Arc<Core>| {
-            core.require_open(human)?;
+            core.require_session(by).await?;
+            let human = by.human;
             let now = core.now();
             let expires_at = now.plus_seconds(CODE_TTL_S);
             for _ in 0..DRAWS_MAX {

@@ -6,7 +6,7 @@ use std::{net::IpAddr, sync::Arc};
 use rookery_domain::{
     Error, ErrorCode, Result,
     agent_name::AgentName,
-    id::{AgentId, DeviceId, HumanId},
+    id::{AgentId, DeviceId},
     secret::{Secret, SecretHash, SecretKind, UserCode},
 };
 use rookery_storage::devices::{self, Device, DevicePoll, DeviceState, NewDevice};
@@ -17,6 +17,7 @@ use super::{
     claims::{CODE_TTL_S, DRAWS_MAX},
     core::Core,
     keys::MintedKey,
+    sign_in::SessionHolder,
 };
 
 /// Seconds between polls at first (RFC 8628, section 3.2: the default).
@@ -95,23 +96,24 @@ impl Directory {
         self.mutate(async move |core: Arc<Core>| Ok(find(&core, code, client).await?.1)).await
     }
 
-    /// Approves or denies an authorization for a human's account.
+    /// Approves or denies an authorization for a human's account, as long as the human has this
+    /// session of the site.
     ///
     /// # Errors
-    /// As [`Self::device`]; `conflict`, when it was decided before; `unauthorized`, when the account
-    /// was closed.
+    /// As [`Self::device`]; `conflict`, when it was decided before; `unauthorized`, when the session
+    /// has ended.
     pub async fn decide_device(
         &self,
         user_code: &str,
-        human: HumanId,
+        by: SessionHolder,
         approve: bool,
         client: IpAddr,
     ) -> Result<Device> {
         let code = UserCode::parse(user_code);
         self.mutate(async move |core: Arc<Core>| {
-            core.require_open(human)?;
+            core.require_session(by).await?;
             let (hash, device) = find(&core, code, client).await?;
-            if !devices::decide(&core.db, hash.0, human, approve, core.now()).await? {
+            if !devices::decide(&core.db, hash.0, by.human, approve, core.now()).await? {
                 let message = "this request was decided already";
                 return Err(Error::new(ErrorCode::Conflict, message).into());
             }

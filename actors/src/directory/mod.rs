@@ -60,6 +60,7 @@ pub use rookery_storage::{
     orgs::{Org, OrgMember},
     participants::{Participant, ParticipantKind},
 };
+pub use session_grants::AskedBy;
 pub use sessions::{SessionPosition, SessionRecord};
 pub use sign_in::{MailedLink, SessionHolder, SignedIn};
 pub use visitors::{Arrival, Visit};

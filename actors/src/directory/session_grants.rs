@@ -15,10 +15,11 @@ use rookery_storage::{
     idempotency::Keep,
     participants::ParticipantKind,
     session_grants::{self, SessionGrant},
-    sessions,
 };
 
-use super::{Directory, Visit, core::Core, visitors};
+use super::{
+    Directory, Visit, core::Core, sessions::session_ended, sign_in::SessionHolder, visitors,
+};
 
 /// Seconds that a grant is good for.
 const GRANT_TTL_S: i64 = 60;
@@ -28,25 +29,43 @@ const TEST_SESSION_TTL_S: i64 = 600;
 const TEST_SESSION_HINT: &str = "Get another with POST /v1/apps/:id/test-session-tokens: one is good once, in its \
      own app, and for ten minutes.";
 
+/// What a test session is asked for with: hashes of secrets. It ends with that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskedBy {
+    /// An agent's key: the token and its session are good for as long as it is.
+    Key(SecretHash),
+    /// A session of the site: whoever signs out ends them.
+    Session(SecretHash),
+}
+
 impl Directory {
     /// Seconds that a test-session token is good for.
     pub const TEST_SESSION_TTL_S: i64 = TEST_SESSION_TTL_S;
 
     /// Makes a token that a client without a browser redeems, once, for a session of `human` in
-    /// `app`; and when it ends. It goes when the human signs out, as every waiting sign-in does.
-    /// Made by an agent's key, `minted_by`, it and its session are good for as long as that key is.
+    /// `app`; and when it ends. It goes when the human signs out, as every waiting sign-in does, and
+    /// is not made after that.
     ///
     /// # Errors
-    /// `unavailable`, `internal`.
+    /// `unauthorized`, when the session that asks has ended; `unavailable`, `internal`.
     pub async fn create_test_session(
         &self,
         app: AppId,
         human: HumanId,
-        minted_by: Option<SecretHash>,
+        by: AskedBy,
         keep: Keep<(Secret, Timestamp)>,
     ) -> Result<(Secret, Timestamp)> {
         self.mutate(async move |core: Arc<Core>| {
-            let minted_by = minted_by.map(|key| key.0);
+            let minted_by = match by {
+                AskedBy::Key(key) => Some(key.0),
+                AskedBy::Session(session) => {
+                    let found =
+                        core.read(|memory| memory.session(session).map(|session| session.id))?;
+                    let session = found.ok_or_else(session_ended)?;
+                    core.require_session(SessionHolder { session, human }).await?;
+                    None
+                }
+            };
             let (grant, made) =
                 core.draw(SecretKind::TestSession, TEST_SESSION_TTL_S, app, human, minted_by);
             let answered = made.clone();
@@ -76,9 +95,7 @@ impl Directory {
         session: SessionId,
     ) -> Result<Secret> {
         self.mutate(async move |core: Arc<Core>| {
-            if !sessions::is_open(&core.db, session, human, core.now()).await? {
-                return Err(Error::new(ErrorCode::Unauthorized, "this session has ended").into());
-            }
+            core.require_session(SessionHolder { session, human }).await?;
             let (grant, (secret, _)) =
                 core.draw(SecretKind::SessionGrant, GRANT_TTL_S, app, human, None);
             session_grants::create(&core.db, &grant, core.now(), Keep::nothing()).await?;

@@ -9,7 +9,12 @@ use rookery_domain::{
 };
 use rookery_storage::sessions::{self, OpenCodes};
 
-use super::{Directory, core::Core, sign_in::SESSION_TTL_S};
+use super::{
+    Directory,
+    core::Core,
+    mutation::Failure,
+    sign_in::{SESSION_TTL_S, SessionHolder},
+};
 
 /// A place in the list of a human's sessions.
 pub type SessionPosition = (Timestamp, SessionId);
@@ -25,6 +30,11 @@ pub struct SessionRecord {
     pub last_used_at: Timestamp,
     /// When it ends unless it is used.
     pub expires_at: Timestamp,
+}
+
+/// The session was open when the request came in.
+pub(super) fn session_ended() -> Error {
+    Error::new(ErrorCode::Unauthorized, "this session has ended")
 }
 
 impl Directory {
@@ -89,5 +99,17 @@ impl Directory {
             Ok(())
         })
         .await
+    }
+}
+
+impl Core {
+    /// Refuses what a human asked for by a session that has ended since. To be asked within a change,
+    /// so that ending it, or closing the account, comes before or after.
+    pub(super) async fn require_session(&self, holder: SessionHolder) -> Result<(), Failure> {
+        let SessionHolder { session, human } = holder;
+        match sessions::is_open(&self.db, session, human, self.now()).await? {
+            true => Ok(()),
+            false => Err(session_ended().into()),
+        }
     }
 }

@@ -6,10 +6,10 @@ use std::{future::pending, sync::Arc};
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
-use rookery_actors::directory::Participant;
+use rookery_actors::directory::{AskedBy, Participant};
 use rookery_domain::{
     Error,
-    secret::{Secret, SecretHash, SecretKind},
+    secret::{Secret, SecretKind},
 };
 
 use super::{Presented, presented, resolve, visitor::token_invalid};
@@ -28,11 +28,13 @@ pub enum Leave {
 }
 
 impl Leave {
-    /// The agent's key that the request was let in by, where one was.
+    /// What a test session ends with that the request asks for, if its key or session may ask.
     #[must_use]
-    pub fn agent_key(&self) -> Option<SecretHash> {
-        match self {
-            Self::Credential(secret) if secret.kind() == SecretKind::Agent => Some(secret.hash()),
+    pub fn asked_by(&self) -> Option<AskedBy> {
+        let Self::Credential(secret) = self else { return None };
+        match secret.kind() {
+            SecretKind::Agent => Some(AskedBy::Key(secret.hash())),
+            SecretKind::Session => Some(AskedBy::Session(secret.hash())),
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
 //! `POST /v1/self/claim-codes`: a code by which one agent can bind itself to the human.
 
 use axum::{extract::State, response::Response};
-use rookery_actors::directory::ClaimCode;
+use rookery_actors::directory::{ClaimCode, SessionHolder};
 use rookery_domain::{ErrorCode, Principal, PrincipalKind, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -56,8 +56,10 @@ pub async fn create(
         location: "/v1/agents/claim".to_owned(),
         record: ClaimCodeView { code: Some(minted.code.expose()), expires_at: minted.expires_at },
     };
-    let make = move |keep| async move { directory.mint_claim_code(caller.human, keep).await };
-    let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());
+    let HumanSession { human, session } = caller;
+    let by = SessionHolder { session, human };
+    let make = move |keep| async move { directory.mint_claim_code(by, keep).await };
+    let principal = Principal::new(PrincipalKind::Human, human.uuid());
     Creation { key, principal, route: "POST /v1/self/claim-codes" }
         .answer(&state, &body, shown, make)
         .await

@@ -5,6 +5,7 @@ use http::StatusCode;
 use rookery_domain::{Error, ErrorCode};
 use rookery_storage::self_apps;
 
+use super::marked;
 use crate::{
     error::ApiResult,
     http::{
@@ -31,9 +32,7 @@ pub async fn add_favorite(
     OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
     let now = state.clock.now();
-    let marked = self_apps::add_favorite(&state.rooms.db, caller.human, caller.app.id(), now).await;
-    marked.map_err(Error::from)?;
-    Ok(StatusCode::NO_CONTENT)
+    marked(self_apps::add_favorite(&state.rooms.db, caller.human, caller.app.id(), now).await)
 }
 
 /// Takes the mark back. A second time changes nothing.

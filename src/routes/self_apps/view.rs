@@ -2,9 +2,10 @@
 
 use axum::extract::State;
 use http::StatusCode;
-use rookery_domain::{Error, ErrorCode};
+use rookery_domain::ErrorCode;
 use rookery_storage::self_apps;
 
+use super::marked;
 use crate::{
     error::ApiResult,
     http::{
@@ -29,7 +30,5 @@ pub async fn view(
     _body: OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
     let now = state.clock.now();
-    let recorded = self_apps::view(&state.rooms.db, caller.human, caller.app.id(), now).await;
-    recorded.map_err(Error::from)?;
-    Ok(StatusCode::NO_CONTENT)
+    marked(self_apps::view(&state.rooms.db, caller.human, caller.app.id(), now).await)
 }

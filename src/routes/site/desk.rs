@@ -9,6 +9,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, request::Parts};
+use rookery_actors::directory::SessionHolder;
 use rookery_domain::{
     Error, ErrorCode, Result,
     id::{HumanId, SessionId},
@@ -179,6 +180,12 @@ impl Desk {
     #[must_use]
     pub const fn account(&self) -> &MadeFor {
         &self.account
+    }
+
+    /// Who sits there, by which session.
+    #[must_use]
+    pub const fn holder(&self) -> SessionHolder {
+        SessionHolder { session: self.session, human: self.human }
     }
 
     /// Where the request comes from.

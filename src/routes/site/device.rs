@@ -88,7 +88,7 @@ async fn perform(desk: &Desk, form: Form, client: RequestContext) -> ApiResult<R
     let Form { user_code, decision } = form;
     let approve = decision == Decision::Approve;
     let directory = &desk.state.rooms.directory;
-    match directory.decide_device(&user_code, desk.human, approve, client.address).await {
+    match directory.decide_device(&user_code, desk.holder(), approve, client.address).await {
         Ok(_) => {
             let mut query = url::form_urlencoded::Serializer::new(String::new());
             let query = query.append_pair("user_code", &user_code).append_pair(DONE, DECIDED);

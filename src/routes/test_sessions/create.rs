@@ -56,15 +56,15 @@ pub async fn create(
     let AppOwner { app, caller, .. } = owner;
     let directory = state.rooms.directory.clone();
     let location = format!("{}s/session", state.app_url(app.id(), &app.record().slug));
-    let (id, account, minted_by) = (app.id(), caller.account(), leave.agent_key());
+    let (id, asks) = (app.id(), caller.account().zip(leave.asked_by()));
     let shown = move |(token, expires_at): &(Secret, Timestamp)| Created {
         location: location.clone(),
         record: TestSessionBody { token: Some(token.expose().to_owned()), expires_at: *expires_at },
     };
     let make = move |keep| async move {
         // The permission lets nobody through who acts for no account.
-        let human = account.ok_or_else(Error::app_not_found)?;
-        directory.create_test_session(id, human, minted_by, keep).await
+        let (human, by) = asks.ok_or_else(Error::app_not_found)?;
+        directory.create_test_session(id, human, by, keep).await
     };
     let route = format!("POST /v1/apps/{id}/test-session-tokens");
     Creation { key, principal: caller.principal(), route: &route }

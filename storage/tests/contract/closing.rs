@@ -32,8 +32,8 @@ contract! {
         humans::set_name(db, ada, Some("Ada"), NOW).await.unwrap();
         humans::record_signup_source(db, ada, "a friend", NOW, Keep::nothing()).await.unwrap();
         let session = sessions::create(db, ada, new_session(), NOW).await.unwrap();
-        self_apps::add_favorite(db, ada, AppId::new(), NOW).await.unwrap();
-        self_apps::view(db, ada, AppId::new(), NOW).await.unwrap();
+        assert!(self_apps::add_favorite(db, ada, AppId::new(), NOW).await.unwrap());
+        assert!(self_apps::view(db, ada, AppId::new(), NOW).await.unwrap());
         let link = NewLink {
             hash: hash(),
             email: "ada@example.com".into(),
@@ -54,6 +54,9 @@ contract! {
         assert_eq!((kept.closed_at, left), (Some(NOW.plus_seconds(1)), Vec::new()));
         assert_eq!(humans::by_id(db, ada).await.unwrap(), Some(*kept));
         assert!(!sessions::is_open(db, session.id, ada, NOW).await.unwrap());
+        // What was asked for before comes too late.
+        assert!(!self_apps::add_favorite(db, ada, AppId::new(), NOW).await.unwrap());
+        assert!(!self_apps::view(db, ada, AppId::new(), NOW).await.unwrap());
         assert!(self_apps::favorites(db, ada).await.unwrap().is_empty());
         assert!(self_apps::views(db, ada).await.unwrap().is_empty());
         let spent = links::sign_in(db, link.hash, HumanId::new(), new_session(), NOW).await;

@@ -7,7 +7,7 @@ use rookery_storage::{
     sessions::{self, OpenCodes, Session},
 };
 
-use crate::support::{NOW, TestDb, contract, hash, human, new_session, number};
+use crate::support::{NOW, TestDb, at_once, contract, hash, human, new_session, number};
 
 fn subscription(session: &Session, hash: [u8; 32], sealed: &str) -> NewSubscription {
     NewSubscription {
@@ -86,6 +86,18 @@ contract! {
         let kept = sealed(test, ada, 100).await;
         let newest: Vec<_> = (3..PER_ACCOUNT_MAX + 3).rev().map(|n| n.to_string()).collect();
         assert_eq!(kept, newest);
+    }
+
+    async fn of_many_at_once_an_account_keeps_no_more_than_it_may(test: &TestDb) {
+        let ada = human(&test.db, "ada@example.com").await.id;
+        let open = session(test, ada).await;
+        at_once(u64::from(PER_ACCOUNT_MAX) * 2, |n| {
+            let (db, new) = (test.db.clone(), subscription(&open, hash(), &n.to_string()));
+            async move { push::keep(&db, new, NOW, Keep::nothing()).await.unwrap().unwrap() }
+        })
+        .await;
+        let kept = number(&test.db, "select count(*) from push_subscriptions").await;
+        assert_eq!(kept, i64::from(PER_ACCOUNT_MAX));
     }
 
     async fn a_dead_subscription_goes_unless_it_was_refreshed(test: &TestDb) {

@@ -1,5 +1,6 @@
 //! Binding, proving, showing and removing.
 
+use futures::future::join_all;
 use reqwest::Method;
 use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
@@ -266,6 +267,34 @@ async fn an_account_has_so_many_and_removing_one_makes_room() {
     assert_eq!(here.remove(&owner, &one, None).await.status, 204);
     here.remove(&owner, &one, None).await.error(ErrorCode::DomainNotFound);
     here.bind(&owner, &two, "c.example.com").await.expect(201);
+}
+
+#[tokio::test]
+async fn of_many_bound_at_once_no_more_than_the_account_may_have() {
+    let builder = TestServer::builder().set("MAX_DOMAINS_PER_ACCOUNT", "6");
+    let here = Hosted::start_with(builder).await;
+    let owner = here.server.owner("ann").await;
+    let mut apps = Vec::new();
+    for _ in 0..2 {
+        apps.push(here.server.deploy(&owner, json!({})).await);
+    }
+    let refusals = |answers: Vec<Answer>, code: ErrorCode| {
+        let (bound, refused): (Vec<_>, Vec<_>) =
+            answers.into_iter().partition(|answer| answer.status == 201);
+        refused.iter().for_each(|answer| drop(answer.error(code)));
+        bound.len()
+    };
+    let same = (0..16).map(|_| here.bind(&owner, &apps[0], "www.example.com"));
+    assert_eq!(refusals(join_all(same).await, ErrorCode::DomainExists), 1);
+    let names: Vec<_> = (0..32).map(|n| format!("d{n}.example.com")).collect();
+    let others = names.iter().enumerate().map(|(n, name)| here.bind(&owner, &apps[n % 2], name));
+    assert_eq!(refusals(join_all(others).await, ErrorCode::AccountQuotaExceeded), 5);
+    let mut listed = 0;
+    for app in &apps {
+        let answer = here.read(&owner, app).await;
+        listed += answer.json()["items"].as_array().map_or(0, Vec::len);
+    }
+    assert_eq!(listed, 6);
 }
 
 #[tokio::test]
