@@ -178,7 +178,7 @@ fn signals() -> Result<Signals, String> {
 
 async fn show(server: &server::Server) -> Result<(), String> {
     let state = server.state();
-    // Otherwise `public_url` may be another server's, which is not for shows.
+    // Otherwise `public_url` may be another server's, on which no demo may run.
     state.mailer.readable_mailbox().ok_or_else(|| DemoError::NoMailbox.to_string())?;
     demo::run(&state.public_url).await.map_err(|error| error.to_string())?;
     print("\nThe apps go on running; Ctrl-C stops the server.\n")

@@ -106,7 +106,7 @@ fn shortened(text: &str) -> Cow<'_, str> {
 }
 
 /// Up to here each whole number is one of its own among those that may have a fraction.
-const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+const EXACT_MAX: f64 = 9_007_199_254_740_991.0;
 
 /// The whole number that this is, which may be written with a fraction of zero: to JSON Schema `5.0` is
 /// an integer (draft 2020-12, validation, 6.1.1).

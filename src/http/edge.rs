@@ -144,10 +144,14 @@ impl Edge {
         } else {
             self.answer(&passing, origin, Request::from_parts(parts, body)).await
         };
-        let all_read = leftover.drain(read_on_max).await;
+        let read_on = leftover.drain(read_on_max).await;
+        let is_http_10 = passing.is_http_10;
         let mut response = self.leave(passing, response, app);
-        if !all_read {
-            linger::end(&mut response, read_on_max);
+        if let Some(read_on) = read_on {
+            read_on.end(&mut response);
+            if is_http_10 {
+                *response.version_mut() = Version::HTTP_10;
+            }
         }
         response
     }

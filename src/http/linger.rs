@@ -44,7 +44,7 @@ type Left<B> = Arc<Mutex<Rest<B>>>;
 
 #[derive(Debug)]
 enum Rest<B> {
-    /// All was read.
+    /// Nothing: it is read still, or was read to its end.
     Nothing,
     /// This can be read still.
     Unread(B),
@@ -72,39 +72,43 @@ where
     B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<BoxError>,
 {
-    /// Reads what nobody has read, at most so many bytes. False: some of it stays unread, and the
-    /// connection has to [end](end).
-    pub async fn drain(&self, bytes_max: usize) -> bool {
-        let Some(left) = &self.0 else { return true };
+    /// Reads what nobody has read, at most so many bytes. Where some of it stays unread the connection
+    /// has to [end](ReadOn::end): then this says what may still be read behind the answer.
+    pub async fn drain(&self, bytes_max: usize) -> Option<ReadOn> {
+        let left = self.0.as_ref()?;
         let rest = mem::replace(&mut *left.lock(), Rest::Lost);
         match rest {
-            Rest::Nothing => true,
+            Rest::Nothing => None,
             Rest::Unread(body) if body.size_hint().lower() <= bytes_max as u64 => {
                 // Boxed: nearly every body was read to its end.
-                Box::pin(throw_away(body, bytes_max)).await
+                let all_read = Box::pin(throw_away(body, bytes_max)).await;
+                (!all_read).then_some(ReadOn(0))
             }
-            Rest::Unread(_) | Rest::Lost => false,
+            Rest::Unread(_) | Rest::Lost => Some(ReadOn(bytes_max)),
         }
     }
 }
 
-/// How many bytes may still come behind an answer that ends its connection.
-#[derive(Debug, Clone, Copy)]
-pub struct Unread(usize);
+/// How many bytes may still come behind an answer that ends its connection, and are thrown away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadOn(usize);
 
-/// Has an answer say that its connection ends: otherwise a client may send its next request into one that
-/// is being closed. Of what comes meanwhile, `bytes_max` are read.
-pub fn end<B>(answer: &mut Response<B>, bytes_max: usize) {
-    answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    answer.extensions_mut().insert(Unread(bytes_max));
+impl ReadOn {
+    /// Has an answer say that its connection ends: otherwise a client may send its next request into one
+    /// that is being closed.
+    pub fn end<B>(self, answer: &mut Response<B>) {
+        answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        answer.extensions_mut().insert(self);
+    }
+
+    /// The bytes that are to be read behind an answer.
+    pub fn behind<B>(answer: &Response<B>) -> usize {
+        answer.extensions().get::<Self>().map_or(0, |read_on| read_on.0)
+    }
 }
 
-/// How many bytes are to be read behind an answer.
-pub fn unread_behind<B>(answer: &Response<B>) -> usize {
-    answer.extensions().get::<Unread>().map_or(0, |unread| unread.0)
-}
-
-/// Reads a body to its end. Too long, too slow or broken off: then the connection is reset after all.
+/// Reads a body to its end. False where it is too long, too slow or broken off: then a reset may take the
+/// answer after all.
 async fn throw_away<B>(body: B, bytes_max: usize) -> bool
 where
     B: http_body::Body<Data = Bytes> + Unpin,

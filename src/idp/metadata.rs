@@ -10,6 +10,7 @@ use jsonwebtoken::jwk::JwkSet;
 use reqwest::Client;
 use rookery_domain::{Error, Result};
 use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
 use tokio::sync::Mutex;
 use url::Url;
 
@@ -31,8 +32,7 @@ pub(super) struct Metadata {
     jwks_uri: Url,
     token_endpoint_auth_methods_supported: Option<Vec<String>>,
     /// Whether it says who answers in each answer (RFC 9207, 3).
-    #[serde(default)]
-    pub(super) authorization_response_iss_parameter_supported: bool,
+    authorization_response_iss_parameter_supported: Option<Value>,
 }
 
 impl Metadata {
@@ -40,6 +40,11 @@ impl Metadata {
     pub(super) fn takes_basic(&self) -> bool {
         let methods = self.token_endpoint_auth_methods_supported.as_ref();
         methods.is_none_or(|methods| methods.iter().any(|it| it == "client_secret_basic"))
+    }
+
+    /// Whether each answer says whose it is.
+    pub(super) fn names_itself(&self) -> bool {
+        self.authorization_response_iss_parameter_supported == Some(Value::Bool(true))
     }
 
     /// Whether nothing of it is sent in the clear; a provider on loopback may.

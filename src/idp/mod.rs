@@ -101,14 +101,14 @@ impl IdentityProvider {
     /// # Errors
     /// `unauthorized`; `unavailable`, when the provider does not answer.
     pub async fn check_answering(&self, issuer: Option<&str>) -> Result<()> {
-        let is_ours = match issuer {
-            Some(issuer) => issuer == self.source.issuer(),
-            None => {
-                let metadata = self.source.metadata(&self.client).await?;
-                !metadata.authorization_response_iss_parameter_supported
+        match issuer {
+            Some(issuer) if issuer != self.source.issuer() => Err(refused("another one answers")),
+            Some(_) => Ok(()),
+            None if self.source.metadata(&self.client).await?.names_itself() => {
+                Err(refused("the answer does not say whose it is"))
             }
-        };
-        if is_ours { Ok(()) } else { Err(refused("another one answers")) }
+            None => Ok(()),
+        }
     }
 
     /// Redeems a code of `flow` and verifies what comes back.

@@ -27,7 +27,7 @@ use super::{
     crowd::Crowd,
     stream::{Answer, Owed, Stream, is_late_head},
 };
-use crate::http::{edge::Edge, linger};
+use crate::http::{edge::Edge, linger::ReadOn};
 
 /// Bytes of a request's head, and of hyper's read buffer.
 const HEAD_BYTES_MAX: usize = 64 << 10;
@@ -218,7 +218,7 @@ async fn http(
         // Boxed, because hyper keeps room for it while a connection is idle, too.
         Box::pin(async move {
             let answer = edge.handle(request, peer).await;
-            owed.reads_on(linger::unread_behind(&answer));
+            owed.reads_on(ReadOn::behind(&answer));
             Ok::<_, Infallible>(answer.map(|body| Answer::new(body, owed)))
         })
     });

@@ -158,6 +158,8 @@ pub(super) fn is_late_head(error: &hyper::Error) -> bool {
 struct Unread {
     bytes_max: usize,
     deadline: Pin<Box<Sleep>>,
+    /// Until then its client is owed the answer still.
+    _owed: Debt,
 }
 
 impl Unread {
@@ -321,6 +323,7 @@ impl AsyncWrite for Stream {
         let unread = this.unread.get_or_insert_with(|| Unread {
             bytes_max,
             deadline: Box::pin(sleep(linger::TIME_MAX)),
+            _owed: this.owed.one(),
         });
         unread.poll_read(&mut this.socket, cx).map(Ok)
     }

@@ -60,9 +60,10 @@ fn a_browser_that_subscribes_while_its_session_ends_is_told_so() {
         };
         let db = test.db.clone();
         let saving = tokio::spawn(async move { push::keep(&db, new, NOW, Keep::nothing()).await });
-        while number(&test.db, WAITING).await == 0 && !saving.is_finished() {
-            tokio::task::yield_now().await;
-        }
+        until_async("the session is waited for", async || {
+            saving.is_finished() || number(&test.db, WAITING).await > 0
+        })
+        .await;
         assert!(!saving.is_finished(), "the session may stay");
         ends.execute("commit").await.unwrap();
         assert_eq!(saving.await.unwrap(), Ok(None));

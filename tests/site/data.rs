@@ -265,11 +265,7 @@ async fn a_list_says_why_it_is_empty() {
     }
     owned.see("/data/none").await.says("None here yet");
     owned.see("/data/none?field=n&value=2").await.says("None that fits");
-    owned
-        .see("/data/own")
-        .await
-        .says("lets you read none of the 1 row here")
-        .hides("None here yet");
+    owned.see("/data/own").await.says("does not let you read the one here").hides("None here yet");
     let refused = owned.see("/data/closed").await;
     assert_eq!(refused.status, 403);
     refused.hides("No rows");

@@ -38,9 +38,9 @@ impl RequestBody for SetMigrationMode {
 
 /// Turns migration mode on or off.
 ///
-/// While it is on, row writes of the owner and the owner's agents, not those of service credentials, are
-/// marked `silent` in the feed and set off no webhook, notification, schedule or task. Turning it on
-/// again begins its time anew.
+/// While it is on, row writes of the owner, the owner's agents and admins of the app's organization are
+/// marked `silent` in the feed and set off no webhook, notification, schedule or task; those of service
+/// credentials are not. Turning it on again begins its time anew.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/migration-mode", tag = "Apps", request_body = SetMigrationMode,
     params(("id" = String, Path, description = "The app's id or slug")),

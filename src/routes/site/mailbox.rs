@@ -88,8 +88,8 @@ pub async fn page(
     Ok(response)
 }
 
-/// Refuses what somebody's proxy sends on. Proxies that are told nothing speak HTTP/1.0, which nobody else
-/// does any more.
+/// Refuses what somebody's proxy sends on. An nginx that is told nothing speaks HTTP/1.0, which nobody
+/// else does any more.
 fn require_direct(version: Version, headers: &HeaderMap) -> Result<()> {
     let forwarded =
         version == Version::HTTP_10 || FORWARDING.iter().any(|name| headers.contains_key(*name));

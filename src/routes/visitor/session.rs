@@ -116,7 +116,7 @@ pub async fn read(visitor: AnyVisitor) -> ApiResult<Json<SessionRecord>> {
     responses(
         (status = 200, body = SessionRecord, description = "The participant that it is already"),
         (status = 201, body = SessionRecord, description = "A new participant, with its token",
-            headers(("Set-Cookie" = String, description = "The token"))),
+            headers(("Set-Cookie" = String, description = "The token; none in path mode"))),
     ))]
 pub async fn create(
     arriving: Arriving,
@@ -177,7 +177,7 @@ fn entered(arriving: &Arriving, state: &AppState, visit: &Visit, standing: &Stan
 /// Leaves: the token is unknown from now on.
 #[utoipa::path(delete, path = "/s/session", tag = "Participants", operation_id = "leave_app",
     responses((status = 204, description = "Left; a second time also 204",
-        headers(("Set-Cookie" = String, description = "Clears the token")))))]
+        headers(("Set-Cookie" = String, description = "Clears the token, where a cookie brought it")))))]
 pub async fn delete(
     arriving: Arriving,
     State(state): State<AppState>,

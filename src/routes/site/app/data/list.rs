@@ -55,21 +55,22 @@ impl Query {
 
     /// Why this page of the list of a collection with so many rows is empty: a heading, and more.
     fn nothing(&self, trail: &Trail, rows: u64) -> (&'static str, String) {
-        match rows {
-            _ if !self.is_empty() => ("No rows", "None that fits.".to_owned()),
-            1.. if trail.is_later() => ("No rows", "None here any more.".to_owned()),
-            0 => (
-                "No rows",
-                "None here yet. They appear by themselves when the app writes some.".to_owned(),
-            ),
-            rows => {
-                let hidden = Count(rows).of("row", "rows");
-                (
+        let why = match rows {
+            _ if !self.is_empty() => "None that fits.",
+            _ if trail.is_later() => "None here any more.",
+            0 => "None here yet. They appear by themselves when the app writes some.",
+            1 => {
+                return (
                     "No rows for you",
-                    format!("The manifest lets you read none of the {hidden} here."),
-                )
+                    "The manifest does not let you read the one here.".to_owned(),
+                );
             }
-        }
+            rows => {
+                let why = format!("The manifest lets you read none of the {} here.", Count(rows));
+                return ("No rows for you", why);
+            }
+        };
+        ("No rows", why.to_owned())
     }
 
     /// Why the list at `page` was refused: its place in the list is over, or what the form asks for.
