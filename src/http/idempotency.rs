@@ -47,8 +47,8 @@ pub struct IdempotencyKey(pub Option<String>);
 impl IntoParams for IdempotencyKey {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let what = "The same key and body within 24 hours answer as the first time, with \
-                    `Idempotent-Replayed: true`. Other bodies are `conflict`. A refusal is not kept, nor a visitor's answer \
-                    when nothing was written.";
+                    `Idempotent-Replayed: true`. Other bodies are `conflict`. A refusal is not \
+                    kept, nor a visitor's answer when nothing was written.";
         let mut key = optional_header("Idempotency-Key", what);
         let text = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1));
         key.schema = Some(text.max_length(Some(LEN_MAX)).into());

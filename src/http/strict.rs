@@ -35,7 +35,8 @@ pub fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     Option::deserialize(deserializer)
 }
 
-/// A [whole](json::whole) number. `T` is the number's type or an option of it; with `#[serde(default)]` it may be absent.
+/// A [whole](json::whole) number. `T` is the number's type or an option of it; with `#[serde(default)]`
+/// it may be absent.
 ///
 /// # Errors
 /// Those of `T`.

@@ -26,7 +26,7 @@ use rookery::{
     config::{self, Config, Environment},
     state::AppState,
 };
-use rookery_domain::{Timestamp, time::Clock};
+use rookery_domain::{ErrorCode, Timestamp, time::Clock};
 use rookery_storage::faults::Faults;
 use rookery_testkit::{Database, until, until_async};
 use tempfile::TempDir;
@@ -128,10 +128,20 @@ impl TestServer {
         Answer::of(self.request(Method::GET, path)).await
     }
 
-    /// Waits until `/ready` agrees: where a disk stands still for seconds, it does not for a while.
+    /// Waits until `/ready` agrees. Where a disk stands still for seconds it says so for a while; nothing
+    /// else may keep it from agreeing at once.
     pub async fn until_ready(&self) {
-        let ready = async || self.get("/ready").await.text.contains(r#""status":"ready""#);
-        until_async("the server is ready", ready).await;
+        until_async("the server is ready", async || {
+            let answer = self.get("/ready").await;
+            if answer.status == 200 {
+                assert_eq!(answer.json()["status"], "ready");
+                return true;
+            }
+            let error = answer.error(ErrorCode::Unavailable);
+            assert_eq!(error["message"], "a commit takes too long");
+            false
+        })
+        .await;
     }
 
     /// The answer to a POST of `body`, by the holder of `bearer`.
