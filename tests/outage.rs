@@ -172,10 +172,17 @@ async fn an_account_that_waits_keeps_nobody_elses_connections() {
     let Some(database) = database::on_postgres().await else { return };
     let server = TestServer::builder().on(database).start().await;
     let (ann, bob) = (server.owner("ann").await, server.owner("bob").await);
+    let human = server.human("ann@example.org").await;
+    let app = server.deploy(&ann, json!({})).await;
     let database = server.database().expect("PostgreSQL");
     let held = database.hold_account("ann@example.org").await;
-    // More than the server has connections.
+    // Of each more than the server has connections.
     let deploys = future::join_all((0..40).map(|_| server.deploy(&ann, json!({}))));
+    let looks = [(Method::POST, "view"), (Method::PUT, "favorite")].map(|(method, what)| {
+        let path = format!("/v1/self/apps/{}/{what}", app.id);
+        future::join_all((0..40).map(|_| server.by(&human, method.clone(), &path)).map(Answer::of))
+    });
+    let looks = future::join_all(looks);
     let others = async {
         until_async("the first waits", async || database.waiting().await > 0).await;
         server.deploy(&bob, json!({})).await;
@@ -184,8 +191,9 @@ async fn an_account_that_waits_keeps_nobody_elses_connections() {
         drop(held);
         waiting
     };
-    let (made, waiting) = tokio::join!(deploys, others);
+    let (made, looked, waiting) = tokio::join!(deploys, looks, others);
     assert_eq!((made.len(), waiting), (40, 1), "the others of the account wait for it in memory");
+    assert!(looked.iter().flatten().all(|answer| answer.status == 204), "each was noted");
 }
 
 #[tokio::test]

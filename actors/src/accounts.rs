@@ -7,16 +7,12 @@ use std::{
         Arc,
         atomic::{AtomicI64, Ordering},
     },
-    time::Duration,
 };
 
 use parking_lot::Mutex;
 use rookery_domain::{Error, ErrorCode, Result, id::HumanId};
 use rookery_storage::StorageError;
-use tokio::{
-    sync::{MutexGuard, OnceCell},
-    time::timeout,
-};
+use tokio::sync::OnceCell;
 
 use crate::store::AppStore;
 
@@ -24,9 +20,6 @@ use crate::store::AppStore;
 #[derive(Debug, Default)]
 pub struct Account {
     rows: AtomicI64,
-    /// One creation at a time: the next would wait in the database for the account's row, with a
-    /// connection that others need.
-    creating: tokio::sync::Mutex<()>,
 }
 
 /// Rows that an account counts for a creation under way. Dropping gives them back, unless they were
@@ -68,15 +61,6 @@ impl Account {
             )
             .with_details(serde_json::json!({"dimension": "rows", "limit": rows_max}))
         })
-    }
-
-    /// Waits until no other app of the account is being made.
-    ///
-    /// # Errors
-    /// `unavailable` after `patience`.
-    pub(crate) async fn turn(&self, patience: Duration) -> Result<MutexGuard<'_, ()>> {
-        let turn = timeout(patience, self.creating.lock()).await;
-        turn.map_err(|_| Error::unavailable("other apps of the account are being made"))
     }
 
     /// Whether `n` more rows would fit, without reserving them.
@@ -202,7 +186,7 @@ impl Accounts {
         let cell = self.0.lock().entry(owner).or_default().clone();
         cell.get_or_try_init(|| async {
             let rows = store.account_rows(owner).await?;
-            Ok(Arc::new(Account { rows: AtomicI64::new(rows as i64), ..Account::default() }))
+            Ok(Arc::new(Account { rows: AtomicI64::new(rows as i64) }))
         })
         .await
         .cloned()

@@ -62,7 +62,7 @@ pub async fn keep(
     now: Timestamp,
     answer: Keep<Kept>,
 ) -> Result<Option<Kept>> {
-    db.transaction((new, now, answer), |tx, (new, now, answer)| {
+    db.transaction_with(new.human, (new, now, answer), |tx, (new, now, answer)| {
         Box::pin(async move {
             // The account first, so that the count below holds; then the session: whoever ends it
             // waits for this, or has ended it.

@@ -25,7 +25,7 @@ pub const VIEWS_MAX: u32 = 200;
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn add_favorite(db: &Db, human: HumanId, app: AppId, now: Timestamp) -> Result<bool> {
-    db.transaction((human, app, now), |tx, (human, app, now)| {
+    db.transaction_with(human, (human, app, now), |tx, (human, app, now)| {
         Box::pin(async move {
             if !humans::lock_open(tx, *human).await? {
                 return Ok(false);
@@ -67,7 +67,7 @@ pub async fn favorites(db: &Db, human: HumanId) -> Result<HashSet<AppId>> {
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn view(db: &Db, human: HumanId, app: AppId, now: Timestamp) -> Result<bool> {
-    db.transaction((human, app, now), |tx, (human, app, now)| {
+    db.transaction_with(human, (human, app, now), |tx, (human, app, now)| {
         Box::pin(async move {
             if !humans::lock_open(tx, *human).await? {
                 return Ok(false);

@@ -244,7 +244,6 @@ impl Control {
         }
         prepared.seeds.check_room(&env.limits)?;
         let account = env.accounts.get(request.owner, &*env.store).await?;
-        let _turn = account.turn(env.options.request_timeout).await?;
         let mut rows = account.reserve(prepared.seeds.totals.live, rows_max)?;
         let version = NewVersion {
             number: 1,

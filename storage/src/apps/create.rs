@@ -61,7 +61,7 @@ pub enum CreateOutcome {
 /// # Errors
 /// Any [`StorageError`].
 pub async fn create(db: &Db, app: NewApp) -> Result<CreateOutcome> {
-    db.transaction(app, |tx, app| {
+    db.transaction_with(app.record.owner, app, |tx, app| {
         Box::pin(async move {
             let outcome = decide(tx, app).await?;
             if outcome == CreateOutcome::Created {

@@ -13,6 +13,7 @@ mod origin;
 mod postgres;
 mod soundness;
 mod sqlite;
+mod turns;
 mod tx;
 
 use std::{
@@ -21,9 +22,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rookery_domain::id::HumanId;
 use sqlx::{FromRow, postgres::PgRow, sqlite::SqliteRow};
 
-use self::migrating::Pending;
+use self::{migrating::Pending, turns::Turn};
 
 use crate::{
     commit::Epoch,
@@ -245,9 +247,38 @@ impl Db {
         I: Send + Sync + 'static,
         O: Send + 'static,
     {
+        self.run(None, input, body).await
+    }
+
+    /// As [`Db::transaction`], of a `body` that locks this account. On PostgreSQL it waits without a
+    /// connection for the others that do, and no longer than anybody waits for it.
+    pub(crate) async fn transaction_with<I, O>(
+        &self,
+        account: HumanId,
+        input: I,
+        body: Body<I, O>,
+    ) -> Result<O>
+    where
+        I: Send + Sync + 'static,
+        O: Send + 'static,
+    {
+        let turn = match self {
+            // One writer at a time, whatever it writes.
+            Self::Sqlite(_) => None,
+            Self::Postgres(db) => Some(db.turns().with(account).await?),
+        };
+        self.run(turn, input, body).await
+    }
+
+    async fn run<I, O>(&self, turn: Option<Turn>, input: I, body: Body<I, O>) -> Result<O>
+    where
+        I: Send + Sync + 'static,
+        O: Send + 'static,
+    {
         let db = self.clone();
         let began = Instant::now();
         let task = tokio::spawn(async move {
+            let _turn = turn;
             let mut attempt = 1;
             loop {
                 if let Some(why) = db.soundness().broken() {

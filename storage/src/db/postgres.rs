@@ -17,6 +17,7 @@ use super::{
     StorageOptions, Tx,
     migrating::{self, Pending},
     origin::{Opened, Origin},
+    turns::Turns,
     tx,
 };
 use crate::error::{Result, StorageError, plain};
@@ -71,6 +72,7 @@ struct Inner {
     options: PgConnectOptions,
     answer_timeout: AnswerTimeout,
     opened: Arc<Opened>,
+    turns: Turns,
 }
 
 impl PostgresDb {
@@ -111,13 +113,19 @@ impl PostgresDb {
         drop(own);
         // From here on each new connection is asked whether it is the same one.
         let _ = opened.origin.set(origin);
-        Ok(Self(Arc::new(Inner { pool, options: connect, answer_timeout, opened })))
+        let turns = Turns::default();
+        Ok(Self(Arc::new(Inner { pool, options: connect, answer_timeout, opened, turns })))
     }
 
     /// The pool of the cold path.
     #[must_use]
     pub fn pool(&self) -> &PgPool {
         &self.0.pool
+    }
+
+    /// Who is at work with an account.
+    pub(super) fn turns(&self) -> &Turns {
+        &self.0.turns
     }
 
     /// Whether it can still promise anything.

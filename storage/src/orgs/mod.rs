@@ -80,7 +80,7 @@ pub async fn create(
     keep: Keep<(Org, OrgMember)>,
 ) -> Result<Result<(Org, OrgMember), OrgRefusal>> {
     let input = (id, name, founder, orgs_max, now, keep);
-    db.transaction(input, |tx, (id, name, founder, max, now, keep)| {
+    db.transaction_with(founder, input, |tx, (id, name, founder, max, now, keep)| {
         Box::pin(async move {
             let (id, founder, now) = (*id, *founder, *now);
             if !humans::lock_open(tx, founder).await? {
