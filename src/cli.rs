@@ -131,12 +131,16 @@ fn runtime() -> Result<tokio::runtime::Runtime, String> {
 }
 
 fn serve(file: Option<&Path>, demo: bool) -> Result<(), String> {
-    let mut config = config::load(file, &Environment::of_process()).map_err(|e| e.to_string())?;
+    let environment = Environment::of_process();
+    let mut config = config::load(file, &environment).map_err(|e| e.to_string())?;
     if demo && config.log.level == config::Log::LEVEL_AS_SHIPPED {
         // Each request is shown already, as a line to paste.
         config.log.level = "warn".to_owned();
     }
     let _log = crate::log::start(&config.log);
+    for setting in config::without_effect(&environment) {
+        tracing::warn!(setting, "{}", config::NO_EFFECT);
+    }
     let runtime = runtime()?;
     let result = runtime.block_on(async {
         let mut signals = signals()?;

@@ -249,6 +249,15 @@ fn a_setting_that_was_nearly_named_or_is_no_text_stops_the_start() {
 }
 
 #[test]
+fn a_setting_of_what_is_not_built_is_said_to_do_nothing() {
+    let data = tempfile::tempdir().unwrap();
+    let out =
+        rookery(data.path()).arg("config").env("INGEST_MAX_BODY_BYTES", "5").output().unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    assert!(out.status.success() && text.starts_with("# INGEST_MAX_BODY_BYTES is set: "), "{text}");
+}
+
+#[test]
 fn who_reads_no_further_is_no_failure() {
     let data = tempfile::tempdir().unwrap();
     let mut child = rookery(data.path()).arg("openapi").spawn().unwrap();

@@ -15,6 +15,7 @@ pub use sections::{
     RateLimit, Registration, RegistrationMode, Screenshot, Server, Storage, Traces,
 };
 pub use source::Environment;
+pub(crate) use source::without_effect;
 
 /// The documented defaults, as they are compiled in.
 pub const DEFAULTS: &str = include_str!("../../config/default.toml");
@@ -36,11 +37,17 @@ pub fn load(file: Option<&Path>, environment: &Environment) -> Result<Config, Co
     Ok(config)
 }
 
-/// What is in force, as TOML, one line per setting with its origin; secrets masked.
+/// What is in force, as TOML, one line per setting with its origin; secrets masked. Above it what is
+/// set and does nothing.
 ///
 /// # Errors
 /// As [`load`].
 pub fn describe(file: Option<&Path>, environment: &Environment) -> Result<String, ConfigError> {
     load(file, environment)?;
-    Ok(show::describe(&source::figment(file, environment)?))
+    let idle = without_effect(environment).into_iter();
+    let idle: String = idle.map(|name| format!("# {name} is set: {NO_EFFECT}\n")).collect();
+    Ok(idle + &show::describe(&source::figment(file, environment)?))
 }
+
+/// What is to be said of [`without_effect`].
+pub(crate) const NO_EFFECT: &str = "this build has nothing that it is for";

@@ -53,6 +53,14 @@ const DOCUMENTED_NAMES: &[(&str, &str)] = &[
     ("OTEL_EXPORTER_OTLP_HEADERS", "traces.headers"),
 ];
 
+/// The source documents' names for settings of parts that this build does not have.
+const UNBUILT_NAMES: &[&str] = &[
+    "INGEST_MAX_BODY_BYTES",
+    "MAX_ARTIFACT_BYTES",
+    "MAX_ATTACHMENTS_PER_ACCOUNT",
+    "MAX_TASTE_BYTES",
+];
+
 /// The process's environment, or a test's.
 #[derive(Debug, Clone, Default)]
 pub struct Environment(BTreeMap<String, String>);
@@ -74,6 +82,11 @@ impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Environment {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
         Self(pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
     }
+}
+
+/// The variables that are set and do nothing, because this build has not what they are for.
+pub(crate) fn without_effect(environment: &Environment) -> Vec<&'static str> {
+    UNBUILT_NAMES.iter().copied().filter(|name| environment.0.contains_key(*name)).collect()
 }
 
 /// The layers, not yet extracted.
