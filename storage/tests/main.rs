@@ -1,6 +1,7 @@
 //! Tests of storage, one binary. What both databases must do is in `contract`, written once and
 //! run on each; what only one of them has is in a module of its own.
 
+mod addresses;
 mod between;
 mod contract;
 mod hidden;

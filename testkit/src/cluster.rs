@@ -4,6 +4,7 @@
 use std::{
     fs,
     io::{BufRead as _, BufReader},
+    net::Ipv4Addr,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
@@ -65,7 +66,7 @@ impl Cluster {
     fn start(programs: &Programs) -> Self {
         let script = include_str!("cluster.sh");
         let mut supervisor = as_ordinary_user()
-            .args(["sh", "-c", script, "sh", &programs.0])
+            .args(["sh", "-c", script, "sh", &programs.0, &loopback().to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -142,7 +143,33 @@ impl Cluster {
     }
 }
 
+/// An address of this process's own, so that the port is nobody else's.
+fn loopback() -> Ipv4Addr {
+    let [_, high, middle, low] = std::process::id().to_be_bytes();
+    Ipv4Addr::new(127, high | 0x40, middle, low)
+}
+
 impl Database {
+    /// Its address on loopback, where the cluster speaks TLS too.
+    #[must_use]
+    pub fn on_loopback(&self) -> String {
+        format!("postgres://rookery@{}/{}", loopback(), self.name)
+    }
+
+    /// How many connections of servers it has, with TLS and without.
+    ///
+    /// # Panics
+    /// When the cluster refuses.
+    pub async fn encrypted(&self) -> (i64, i64) {
+        let mut connection = PgConnection::connect(&self.admin).await.expect("the cluster answers");
+        let sql = "select count(*) filter (where ssl), count(*) filter (where not ssl)
+                   from pg_stat_activity join pg_stat_ssl using (pid)
+                   where datname = $1 and application_name = 'rookery'";
+        let counts = sqlx::query_as(sql).bind(&self.name).fetch_one(&mut connection).await;
+        connection.close().await.expect("the cluster lets go");
+        counts.expect("the cluster obeys")
+    }
+
     /// Has every connection from now on begin with this setting. Those that there are are cut.
     ///
     /// # Panics

@@ -183,6 +183,23 @@ async fn what_is_deleted_while_the_clock_is_slow_is_not_destroyed_when_it_is_rig
 }
 
 #[tokio::test]
+async fn a_session_that_is_used_while_the_clock_is_slow_lives_on_when_it_is_right_again() {
+    let rows = Rows::start().await;
+    let status = async |rows: &Rows| {
+        let list =
+            rows.server.request(Method::GET, "/v1/self/apps").header("cookie", rows.cookie());
+        Answer::of(list).await.status
+    };
+    at(&rows, -40 * DAY_S);
+    assert_eq!(status(&rows).await, 200);
+    at(&rows, 60);
+    assert_eq!(status(&rows).await, 200);
+    let rows = rows.restart().await;
+    at(&rows, 120);
+    assert_eq!(status(&rows).await, 200);
+}
+
+#[tokio::test]
 async fn from_its_end_on_nothing_brings_a_deleted_app_back_though_nobody_has_swept() {
     let rows = Rows::start().await;
     let server = &rows.server;

@@ -66,6 +66,7 @@ pub(super) struct SessionEntry {
     pub(super) id: SessionId,
     /// Whose it is.
     pub(super) human: HumanId,
+    created_at: Timestamp,
     seen_at: AtomicI64,
     /// When the browser was last given the cookie.
     cookie_at: AtomicI64,
@@ -158,6 +159,7 @@ impl Memory {
         let entry = SessionEntry {
             id: session.id,
             human: session.human,
+            created_at: session.created_at,
             seen_at: AtomicI64::new(session.seen_at.0),
             cookie_at: AtomicI64::new(session.created_at.0),
             ending: Ending::default(),
@@ -253,9 +255,10 @@ impl SessionEntry {
         Timestamp(self.seen_at.load(Ordering::Relaxed))
     }
 
-    /// Notes a use; whether it is worth writing down.
+    /// Notes a use; whether it is worth writing down. None is from before the session was made, or a
+    /// clock that is slow for a month would end it for good.
     pub(super) fn touch(&self, now: Timestamp, every_s: i64) -> bool {
-        advance(&self.seen_at, now, every_s)
+        advance(&self.seen_at, now.max(self.created_at), every_s)
     }
 
     /// Whether the browser should be given the cookie again, so that it keeps it as long as the

@@ -167,7 +167,7 @@ impl Directory {
             let now = self.core.now();
             let entry = memory.session(hash).filter(|entry| entry.is_open(now))?;
             if entry.touch(now, TOUCH_EVERY_S) {
-                self.core.touches.session(entry.id, now);
+                self.core.touches.session(entry.id, entry.seen_at());
             }
             Some(SessionHolder { session: entry.id, human: entry.human })
         })

@@ -9,6 +9,7 @@ mod answer;
 mod args;
 mod files;
 mod migrating;
+mod needless_tls;
 mod origin;
 mod postgres;
 mod soundness;

@@ -13,9 +13,10 @@ use tokio::time::timeout;
 use tracing::warn;
 
 use super::{
-    AnswerTimeout, Arg, Attempt, Body, CONNECTIONS_MAX, DatabaseUrl, Record, Soundness,
+    AnswerTimeout, Arg, Attempt, Body, CONNECTIONS_MAX, DatabaseUrl, Record, Silent, Soundness,
     StorageOptions, Tx,
     migrating::{self, Pending},
+    needless_tls,
     origin::{Opened, Origin},
     turns::Turns,
     tx,
@@ -90,8 +91,18 @@ impl PostgresDb {
             .log_statements(log::LevelFilter::Trace)
             .log_slow_statements(log::LevelFilter::Warn, SLOW_STATEMENT);
         let opened = Arc::<Opened>::default();
-        let pool = pool(&connect, options.postgres_connections_max, &opened).await?;
+        let connections_max = options.postgres_connections_max;
         let answer_timeout = AnswerTimeout(options.postgres_answer_timeout);
+        let first = pool(&connect, connections_max, &opened).await?;
+        let plain = answer_timeout.of(needless_tls::without(&connect, &first)).await;
+        let (connect, pool) = match plain {
+            Ok(Some(plain)) => {
+                first.close().await;
+                let pool = pool(&plain, connections_max, &opened).await?;
+                (plain, pool)
+            }
+            Ok(None) | Err(Silent) => (connect, first),
+        };
         let checked = async {
             // Not of the pool: it may be left with the lock of a failed migration.
             let mut own = session(&connect).await.map_err(|error| unreachable(&error))?;
@@ -222,7 +233,7 @@ impl PostgresDb {
 }
 
 /// A connection outside of the pool.
-async fn session(connect: &PgConnectOptions) -> sqlx::Result<PgConnection> {
+pub(super) async fn session(connect: &PgConnectOptions) -> sqlx::Result<PgConnection> {
     let mut connection = connect.connect().await?;
     connection.execute(SESSION).await?;
     Ok(connection)
@@ -231,7 +242,14 @@ async fn session(connect: &PgConnectOptions) -> sqlx::Result<PgConnection> {
 /// What an address says, where it can be read.
 pub(super) fn options_of(url: &DatabaseUrl) -> Option<PgConnectOptions> {
     let is_postgres = ["postgres://", "postgresql://"].iter().any(|s| url.0.starts_with(s));
-    PgConnectOptions::from_str(&url.0).ok().filter(|_| is_postgres)
+    let options = PgConnectOptions::from_str(&url.0).ok().filter(|_| is_postgres)?;
+    // The driver keeps the brackets of an IPv6 address in a URL, and then looks for a host of that name.
+    let host = options.get_host();
+    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).map(str::to_owned);
+    Some(match address {
+        Some(address) => options.host(&address),
+        None => options,
+    })
 }
 
 /// Refuses a pooler that has several clients share what is set for a session and prepared in it. Two
