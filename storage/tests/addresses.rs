@@ -1,4 +1,4 @@
-//! How PostgreSQL is reached by its address.
+//! How PostgreSQL is reached by its address, and what its sessions are like.
 
 use rookery_storage::{Db, StorageOptions, meta};
 use rookery_testkit::postgres;
@@ -39,4 +39,21 @@ async fn an_ipv6_address_is_an_address_and_no_name() {
     let error = Db::connect(&StorageOptions::postgres(url, folder.path())).await.unwrap_err();
     hang_up.abort();
     assert!(!error.to_string().contains("lookup"), "{error}");
+}
+
+#[tokio::test]
+async fn rows_that_a_policy_would_hide_are_not_taken_for_none() {
+    let Some(cluster) = postgres() else { return };
+    let database = cluster.empty_database().await;
+    let folder = tempdir().unwrap();
+    let open = async |url| Db::connect(&StorageOptions::postgres(url, folder.path())).await;
+    let own = open(database.url.clone()).await.unwrap();
+    meta::set(&own, "name", "value").await.unwrap();
+    let role = open(database.of_role(20).await).await.unwrap();
+    assert_eq!(meta::get(&role, "name").await.unwrap().as_deref(), Some("value"));
+    let policy = "alter table meta enable row level security";
+    let Db::Postgres(postgres) = &own else { unreachable!() };
+    sqlx::query(policy).execute(postgres.pool()).await.unwrap();
+    let hidden = meta::get(&role, "name").await.unwrap_err();
+    assert!(hidden.to_string().contains("row-level security"), "{hidden}");
 }

@@ -48,6 +48,8 @@ pub(super) const SESSION: &str = "
     set default_transaction_isolation = 'read committed';
     -- A backslash in a literal is one: an id is written with it, and a migration.
     set standard_conforming_strings = on;
+    -- What a policy would hide is refused, or it would be taken for what is not there.
+    set row_security = off;
     -- That a table is there already is no news at each start.
     set client_min_messages = 'warning';
     -- What is acknowledged is durable. Anything else than off is the operator's choice, and stays with
