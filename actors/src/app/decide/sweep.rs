@@ -45,10 +45,10 @@ impl Decision<'_> {
     /// The collection need not be declared any more.
     pub(super) fn purge_trash(&mut self, rows: &[DueRow]) -> u64 {
         let mut purged = 0;
-        for DueRow { collection, row, .. } in rows.iter().take(SWEEP_ROWS_MAX) {
-            let Some(tomb) = self.working.tomb(collection, Digest::of(row.key())) else { continue };
-            if tomb.kind == TombKind::Trashed && tomb.version == row.version {
-                self.purge_tomb(&Arc::from(&**collection), row.key(), tomb);
+        for DueRow { collection, key, version, .. } in rows.iter().take(SWEEP_ROWS_MAX) {
+            let Some(tomb) = self.working.tomb(collection, Digest::of(key)) else { continue };
+            if tomb.kind == TombKind::Trashed && tomb.version == *version {
+                self.purge_tomb(&Arc::from(&**collection), key, tomb);
                 purged += 1;
             }
         }
