@@ -101,8 +101,7 @@ fn shortened(text: &str) -> Cow<'_, str> {
     if text.len() <= QUOTE_BYTES_MAX {
         return Cow::Borrowed(text);
     }
-    let end = (0..=QUOTE_BYTES_MAX).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-    Cow::Owned(format!("{}...", &text[..end]))
+    Cow::Owned(format!("{}...", &text[..text.floor_char_boundary(QUOTE_BYTES_MAX)]))
 }
 
 /// Up to here each whole number is one of its own among those that may have a fraction.

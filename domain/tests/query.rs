@@ -352,6 +352,7 @@ fn any_scalar() -> impl Strategy<Value = Value> {
         any::<bool>().prop_map(Value::from),
         (-2i32..3).prop_map(Value::from),
         (-4i32..5).prop_map(|n| Value::from(f64::from(n) / 2.0)),
+        any::<f64>().prop_map(Value::from),
         "[ab]{0,2}".prop_map(Value::from),
     ]
 }

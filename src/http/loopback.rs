@@ -3,18 +3,12 @@
 
 use std::net::IpAddr;
 
-use url::{Host, Url};
+use url::Url;
 
 /// Whether a URL's host is this machine.
 #[must_use]
 pub fn is_loopback_url(url: &str) -> bool {
-    let url = Url::parse(url).ok();
-    match url.as_ref().and_then(Url::host) {
-        Some(Host::Domain(name)) => is_loopback_host(name),
-        Some(Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(Host::Ipv6(ip)) => ip.is_loopback(),
-        None => false,
-    }
+    Url::parse(url).is_ok_and(|url| url.host_str().is_some_and(is_loopback_host))
 }
 
 /// Whether an authority (a host with or without a port, as a `Host` header has it) is this machine.

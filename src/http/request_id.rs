@@ -8,7 +8,7 @@ use std::{
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use rookery_domain::{id::RequestId, trace::TraceParent};
-use uuid::{Builder, Uuid};
+use uuid::Builder;
 
 /// The header, in and out.
 pub const HEADER: HeaderName = HeaderName::from_static("x-request-id");
@@ -18,7 +18,7 @@ const LEN_MAX: usize = 128;
 /// Makes request ids without a system call each: a random start and a counter.
 #[derive(Debug)]
 pub struct RequestIds {
-    seed: [u8; 16],
+    seed: [u8; 10],
     counter: AtomicU64,
 }
 
@@ -26,8 +26,7 @@ impl RequestIds {
     /// Ids that begin at a random place.
     #[must_use]
     pub fn new() -> Self {
-        let seed = Uuid::new_v4().into_bytes();
-        Self { seed, counter: AtomicU64::new(0) }
+        Self { seed: rand::random(), counter: AtomicU64::new(0) }
     }
 
     /// The caller's id, or a new one.
@@ -40,8 +39,7 @@ impl RequestIds {
     fn next(&self) -> HeaderValue {
         let millis = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let count = self.counter.fetch_add(1, Ordering::Relaxed);
-        let mut random = [0u8; 10];
-        random.copy_from_slice(&self.seed[..10]);
+        let mut random = self.seed;
         for (byte, more) in random[2..].iter_mut().zip(count.to_be_bytes()) {
             *byte = byte.wrapping_add(more);
         }

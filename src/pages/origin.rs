@@ -66,12 +66,7 @@ impl Origins {
         let Some(site_host) = url.host_str().map(str::to_owned) else {
             return bad("the host is missing");
         };
-        let site_is_loopback = match url.host() {
-            Some(UrlHost::Domain(name)) => name == "localhost",
-            Some(UrlHost::Ipv4(ip)) => ip.is_loopback(),
-            Some(UrlHost::Ipv6(ip)) => ip.is_loopback(),
-            None => false,
-        };
+        let site_is_loopback = is_loopback_host(&site_host);
         let apps = match apps_mode {
             "path" => Apps::Paths,
             "subdomain" => Apps::Hosts { domain: apps_host(apps_domain, site_is_loopback)? },

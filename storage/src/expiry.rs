@@ -78,9 +78,9 @@ pub struct BlobPlace {
     sha256: [u8; 32],
 }
 
-/// Claim codes, device codes, push subscriptions, sessions, sign-ins that wait for an app,
-/// and rotated-out tokens of credentials that ended before this, links that ended [`LINK_GRACE_S`] sooner
-/// and participants that ended [`GRACE_S`] sooner. One chunk of each; `true` when more may be left.
+/// Claim codes, device codes, push subscriptions, sessions, sign-ins that wait for an app or for an
+/// identity provider, and rotated-out tokens of credentials that ended before this, links that ended
+/// [`LINK_GRACE_S`] sooner and participants that ended [`GRACE_S`] sooner. One chunk of each; `true` when more may be left.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].

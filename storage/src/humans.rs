@@ -77,10 +77,11 @@ impl Human {
     }
 }
 
-/// The account with this id, a closed one included.
+/// The account with this id, a closed one included. For tests: the product asks its directory.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
+#[cfg(feature = "faults")]
 pub async fn by_id(db: &Db, id: HumanId) -> Result<Option<Human>> {
     db.optional(BY_ID, args![id]).await?.map(Human::decode).transpose()
 }

@@ -73,10 +73,11 @@ impl Session {
     }
 }
 
-/// Opens a session.
+/// Opens a session. For tests: the product opens it within a sign-in's transaction.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
+#[cfg(feature = "faults")]
 pub async fn create(
     db: &Db,
     human: HumanId,

@@ -176,15 +176,18 @@ pub async fn detached(db: &Db, app: AppId, collections: &[&str]) -> Result<Vec<K
     Ok(all)
 }
 
-/// A row that leaves the trash for good.
+/// A row that leaves the trash for good: no more of it is read than decides about that, so that one
+/// whose other columns are damaged goes too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueRow {
     /// The app.
     pub app: AppId,
     /// The collection.
     pub collection: String,
-    /// The row, without its content.
-    pub row: Row,
+    /// Its key.
+    pub key: Box<str>,
+    /// Its version when it went to the trash.
+    pub version: u32,
     /// Since when it is in the trash.
     pub deleted_at: Timestamp,
 }
@@ -196,9 +199,10 @@ fn due(columns: &impl ReadColumns) -> Read<(u64, DueRow)> {
         app: AppId::from_uuid(app),
         collection: columns.text(1)?.to_owned(),
         deleted_at: columns.time(2)?,
-        row: codec::row(columns, 3)?,
+        key: columns.text(3)?.into(),
+        version: columns.number(4)?,
     };
-    Ok((columns.number(10)?, row))
+    Ok((columns.number(5)?, row))
 }
 
 /// The first rows, up to the one that makes them [`DUE_BYTES_MAX`].
@@ -225,12 +229,12 @@ pub async fn due_for_purge(
     limit: u32,
 ) -> Result<Vec<DueRow>> {
     let (since, app, collection, key) = after.map_or((i64::MIN, [0; 16], "", ""), |row| {
-        (row.deleted_at.0, row.app.uuid().into_bytes(), &*row.collection, row.row.key())
+        (row.deleted_at.0, row.app.uuid().into_bytes(), &*row.collection, &*row.key)
     });
     let records: Vec<DueRecord> = db
         .all(
-            "select app_id, collection, state_at, key, version, null, creator, editor, \
-             created_at, updated_at, cast(coalesce(octet_length(data), 0) as bigint) from rows \
+            "select app_id, collection, state_at, key, version, \
+             cast(coalesce(octet_length(data), 0) as bigint) from rows \
              where state = 1 and state_at < $1 and state_at >= $2 \
              and (state_at, app_id, collection, key) > ($2, $3, $4, $5) \
              and exists (select 1 from apps where apps.id = rows.app_id and apps.status = 0) \
@@ -280,8 +284,8 @@ pub async fn overfull(
 pub async fn oldest(db: &Db, app: AppId, limit: u32) -> Result<Vec<DueRow>> {
     let records: Vec<DueRecord> = db
         .all(
-            "select app_id, collection, state_at, key, version, null, creator, editor, \
-             created_at, updated_at, cast(coalesce(octet_length(data), 0) as bigint) \
+            "select app_id, collection, state_at, key, version, \
+             cast(coalesce(octet_length(data), 0) as bigint) \
              from rows where app_id = $1 and state = 1 \
              order by state_at, collection, key limit $2",
             args![app, limit.min(TRASH_PAGE_MAX)],

@@ -5,6 +5,7 @@ use std::{
         BTreeSet, HashMap,
         hash_map::Entry::{Occupied, Vacant},
     },
+    ops::Bound::{Excluded, Unbounded},
     sync::{
         Arc,
         atomic::{AtomicI64, Ordering},
@@ -216,10 +217,10 @@ impl Memory {
         human: HumanId,
         after: Option<(Timestamp, AgentId)>,
     ) -> impl Iterator<Item = &AgentEntry> {
-        let agents = self.owned.get(&human).into_iter().flat_map(|owned| owned.iter().rev());
-        agents
-            .skip_while(move |position| after.is_some_and(|after| **position >= after))
-            .filter_map(|(_, id)| self.agents.get(id))
+        let before = (Unbounded, after.map_or(Unbounded, Excluded));
+        let owned = self.owned.get(&human).into_iter();
+        let agents = owned.flat_map(move |owned| owned.range(before).rev());
+        agents.filter_map(|(_, id)| self.agents.get(id))
     }
 }
 

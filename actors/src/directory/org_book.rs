@@ -1,7 +1,8 @@
 //! Organizations in memory: each with its members, and each human's.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
+    ops::Bound::{Excluded, Unbounded},
     sync::Arc,
 };
 
@@ -24,7 +25,7 @@ struct Entry {
     org: Arc<Org>,
     members: HashMap<HumanId, OrgMember>,
     /// The members in the order in which they came.
-    order: BTreeMap<(Timestamp, HumanId), HumanId>,
+    order: BTreeSet<(Timestamp, HumanId)>,
 }
 
 impl OrgBook {
@@ -35,7 +36,7 @@ impl OrgBook {
         entry.and_modify(|entry| entry.org = Arc::clone(&org)).or_insert_with(|| Entry {
             org,
             members: HashMap::new(),
-            order: BTreeMap::new(),
+            order: BTreeSet::new(),
         });
     }
 
@@ -45,7 +46,7 @@ impl OrgBook {
         if let Some(before) = entry.members.insert(member.human, member) {
             entry.order.remove(&(before.created_at, before.human));
         }
-        entry.order.insert((member.created_at, member.human), member.human);
+        entry.order.insert((member.created_at, member.human));
         let joined = self.joined.entry(member.human).or_default();
         joined.insert((entry.org.created_at, member.org));
     }
@@ -87,10 +88,9 @@ impl OrgBook {
         human: HumanId,
         after: Option<(Timestamp, OrgId)>,
     ) -> impl Iterator<Item = OrgId> {
-        let joined = self.joined.get(&human).into_iter().flat_map(|joined| joined.iter().rev());
-        joined
-            .skip_while(move |place| after.is_some_and(|after| **place >= after))
-            .map(|(_, org)| *org)
+        let before = (Unbounded, after.map_or(Unbounded, Excluded));
+        let joined = self.joined.get(&human).into_iter();
+        joined.flat_map(move |joined| joined.range(before).rev()).map(|(_, org)| *org)
     }
 
     /// Members of an organization in the order in which they came, behind the one at `after`.
@@ -99,12 +99,10 @@ impl OrgBook {
         org: OrgId,
         after: Option<(Timestamp, HumanId)>,
     ) -> impl Iterator<Item = OrgMember> {
-        let entry = self.orgs.get(&org);
-        let members = entry.into_iter().flat_map(|entry| {
-            entry.order.values().filter_map(|human| entry.members.get(human).copied())
-        });
-        members.skip_while(move |member| {
-            after.is_some_and(|after| (member.created_at, member.human) <= after)
+        let behind = (after.map_or(Unbounded, Excluded), Unbounded);
+        self.orgs.get(&org).into_iter().flat_map(move |entry| {
+            let places = entry.order.range(behind);
+            places.filter_map(|(_, human)| entry.members.get(human).copied())
         })
     }
 

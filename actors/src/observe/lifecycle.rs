@@ -223,11 +223,7 @@ impl Lifecycle {
     /// Remembers a crash.
     pub(crate) fn crashed(&self, mut crash: Crash) {
         self.restarts[crash.decision as usize].fetch_add(1, Relaxed);
-        if crash.cause.len() > CAUSE_BYTES_MAX {
-            let mut ends = (0..=CAUSE_BYTES_MAX).rev();
-            let end = ends.find(|at| crash.cause.is_char_boundary(*at)).unwrap_or(0);
-            crash.cause.truncate(end);
-        }
+        crash.cause.truncate(crash.cause.floor_char_boundary(CAUSE_BYTES_MAX));
         let mut ring = self.ring.lock();
         ring.number += 1;
         crash.number = ring.number;

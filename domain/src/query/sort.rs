@@ -205,7 +205,5 @@ impl SortValue {
 }
 
 fn cut(text: &str) -> Box<str> {
-    let bounds = (0..=SORT_TEXT_BYTES_MAX.min(text.len())).rev();
-    let end = bounds.into_iter().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-    text[..end].into()
+    text[..text.floor_char_boundary(SORT_TEXT_BYTES_MAX)].into()
 }

@@ -156,10 +156,11 @@ pub(crate) async fn insert(
     })
 }
 
-/// The keys of an agent, oldest first.
+/// The keys of an agent, oldest first. For tests: the product asks its directory.
 ///
 /// # Errors
 /// Any [`StorageError`].
+#[cfg(feature = "faults")]
 pub async fn list(db: &Db, agent: AgentId) -> Result<Vec<Key>> {
     db.all(OF_AGENT, args![agent]).await?.into_iter().map(Key::decode).collect()
 }

@@ -1,12 +1,10 @@
 //! Rows that are not served, and what a full disk does.
 
-use std::sync::Arc;
-
-use rookery_domain::{event::EventType, row::Row};
+use rookery_domain::event::EventType;
 use rookery_storage::{
     StorageError,
     commit::{Abort, Outcome, RowState},
-    feed,
+    faults, feed,
     trash::{self, TrashCursor},
 };
 
@@ -29,6 +27,10 @@ async fn with_trash(test: &TestDb) -> rookery_domain::id::AppId {
 
 fn names(rows: &[trash::TrashedRow]) -> Vec<&str> {
     rows.iter().map(|trashed| trashed.row.key()).collect()
+}
+
+fn due_keys(rows: &[trash::DueRow]) -> Vec<&str> {
+    rows.iter().map(|due| &*due.key).collect()
 }
 
 contract! {
@@ -92,21 +94,30 @@ contract! {
         let db = &test.db;
         let due = trash::due_for_purge(db, None, NOW.plus_seconds(5), 10).await.unwrap();
         assert_eq!(due.len(), 1);
-        assert_eq!((due[0].app, &*due[0].collection, due[0].row.key()), (app, ENTRIES, "old"));
+        assert_eq!((due[0].app, &*due[0].collection, &*due[0].key), (app, ENTRIES, "old"));
         assert_eq!(due[0].deleted_at, NOW.plus_seconds(1));
-        assert_eq!(due[0].row.data(), "");
         // Behind a row come those of its time, too.
         let all = trash::due_for_purge(db, None, NOW.plus_seconds(6), 10).await.unwrap();
-        assert_eq!(all.iter().map(|due| due.row.key()).collect::<Vec<_>>(), ["old", "a", "b"]);
+        assert_eq!(due_keys(&all), ["old", "a", "b"]);
         for (last, after) in [(None, 0), (Some(&all[0]), 1), (Some(&all[1]), 2), (Some(&all[2]), 3)] {
             let rest = trash::due_for_purge(db, last, NOW.plus_seconds(6), 2).await.unwrap();
             assert_eq!(rest, all[after..all.len().min(after + 2)]);
         }
         // Purged as the actor decides, it is due no more.
         let writer = start(db).await;
-        let purge = Draft::new(app, 6).purge(Arc::new(Row::clone(&due[0].row)));
+        let purge = Draft::new(app, 6).purge(row("old", ""));
         assert_eq!(purge.commit(&writer).await, Outcome::Committed);
         assert!(trash::due_for_purge(db, None, NOW.plus_seconds(5), 10).await.unwrap().is_empty());
+    }
+
+    async fn a_damaged_row_is_purged_in_its_time_like_any_other(test: &TestDb) {
+        let app = with_trash(test).await;
+        let db = &test.db;
+        assert!(faults::damage_row(db, app, "old").await.unwrap());
+        assert!(trash::find(db, app, ENTRIES, "old").await.is_err());
+        let due = trash::due_for_purge(db, None, NOW.plus_seconds(5), 10).await.unwrap();
+        assert_eq!(due_keys(&due), ["old"]);
+        assert_eq!(due_keys(&trash::oldest(db, app, 9).await.unwrap()), ["old", "a", "b"]);
     }
 
     async fn rows_to_be_purged_come_in_portions_of_bounded_bytes(test: &TestDb) {
@@ -123,9 +134,9 @@ contract! {
         }
         let later = NOW.plus_seconds(1);
         let due = trash::due_for_purge(db, None, later, 10).await.unwrap();
-        assert_eq!(due.iter().map(|due| due.row.key()).collect::<Vec<_>>(), keys[..4]);
+        assert_eq!(due_keys(&due), keys[..4]);
         let rest = trash::due_for_purge(db, due.last(), later, 10).await.unwrap();
-        assert_eq!(rest.iter().map(|due| due.row.key()).collect::<Vec<_>>(), keys[4..]);
+        assert_eq!(due_keys(&rest), keys[4..]);
         assert_eq!(trash::oldest(db, app, 10).await.unwrap(), due);
     }
 
@@ -143,8 +154,8 @@ contract! {
         assert_eq!(trash::overfull(db, (0, 0), None, 0).await.unwrap(), []);
         assert_eq!(trash::overfull(db, (0, 0), Some(app), 10).await.unwrap(), []);
         let oldest = trash::oldest(db, app, 2).await.unwrap();
-        assert_eq!(oldest.iter().map(|row| row.row.key()).collect::<Vec<_>>(), ["old", "a"]);
-        assert_eq!((oldest[0].row.data(), oldest[0].deleted_at), ("", NOW.plus_seconds(1)));
+        assert_eq!(due_keys(&oldest), ["old", "a"]);
+        assert_eq!(oldest[0].deleted_at, NOW.plus_seconds(1));
     }
 }
 

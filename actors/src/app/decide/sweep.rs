@@ -16,18 +16,19 @@ impl Decision<'_> {
     pub(super) fn prune(&mut self) -> u64 {
         let mut pruned = 0;
         for shelf in 0..self.working.root.collections.len() {
-            for row in self.due(shelf).iter().take(SWEEP_ROWS_MAX - pruned) {
+            let due = self.due(shelf, SWEEP_ROWS_MAX - pruned);
+            for row in &due {
                 self.trash(shelf, row);
-                pruned += 1;
             }
+            pruned += due.len();
         }
         pruned as u64
     }
 
-    /// Rows beyond the bounds, the oldest first. Where rows are too many, those with a creation in the
-    /// future come before others: the clock was ahead when they were made, and what was made since is
-    /// newer than they are.
-    fn due(&self, shelf: usize) -> Vec<Arc<Row>> {
+    /// At most `most` rows beyond the bounds, the oldest first. Where rows are too many, those with a
+    /// creation in the future come before others: the clock was ahead when they were made, and what
+    /// was made since is newer than they are.
+    fn due(&self, shelf: usize, most: usize) -> Vec<Arc<Row>> {
         let shelf = &self.working.root.collections[shelf];
         let (rows, now) = (&shelf.rows, self.now);
         let bounds = retention::in_force(&shelf.decl, &self.working.root.record.retention);
@@ -38,17 +39,17 @@ impl Decision<'_> {
         let too_old = beyond(Retention { max_rows: None, ..bounds });
         let ahead = rows.later_than(now.plus_seconds(STEP_BACK_S));
         let oldest_first = rows.iter().take(too_old).chain(ahead).chain(rows.iter().skip(too_old));
-        oldest_first.take(beyond(bounds)).cloned().collect()
+        oldest_first.take(beyond(bounds).min(most)).cloned().collect()
     }
 
     /// Purges rows that have been in the trash long enough, where they still are.
     /// The collection need not be declared any more.
     pub(super) fn purge_trash(&mut self, rows: &[DueRow]) -> u64 {
         let mut purged = 0;
-        for DueRow { collection, row, .. } in rows.iter().take(SWEEP_ROWS_MAX) {
-            let Some(tomb) = self.working.tomb(collection, Digest::of(row.key())) else { continue };
-            if tomb.kind == TombKind::Trashed && tomb.version == row.version {
-                self.purge_tomb(&Arc::from(&**collection), row.key(), tomb);
+        for DueRow { collection, key, version, .. } in rows.iter().take(SWEEP_ROWS_MAX) {
+            let Some(tomb) = self.working.tomb(collection, Digest::of(key)) else { continue };
+            if tomb.kind == TombKind::Trashed && tomb.version == *version {
+                self.purge_tomb(&Arc::from(&**collection), key, tomb);
                 purged += 1;
             }
         }
