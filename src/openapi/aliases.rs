@@ -6,12 +6,12 @@ use utoipa::openapi::{Deprecated, OpenApi, RefOr, Schema, schema::Object};
 
 use super::rules;
 
-/// Schema, member, and its second name: each is a `#[serde(alias)]` of the type.
+/// Schema, member, and its second name: each is a `#[serde(alias)]` of the type. Names that differ in
+/// their spelling alone are not among them: generators make one member of both, and lose its value.
 const ALIASES: &[(&str, &str, &str)] = &[
     ("NewMember", "custom_role", "role"),
     ("UpdateMember", "custom_role", "role"),
     ("NewGrantBody", "role", "custom_role"),
-    ("NewPushSubscription", "expirationTime", "expiration_time"),
 ];
 
 /// Lists every second name beside the first.

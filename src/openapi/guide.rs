@@ -5,7 +5,7 @@ use std::ops::Range;
 use askama::Template;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
 
-use crate::pages::packed::Packed;
+use crate::pages::{document::escape_attribute, packed::Packed};
 
 /// A guide, ready to be handed out.
 #[derive(Debug, Clone)]
@@ -46,8 +46,8 @@ fn reachable<'a>(event: Event<'a>, before: &str) -> impl Iterator<Item = Event<'
         }
         Event::Start(Tag::Table(_)) => {
             let heading = before.lines().rev().find(|line| line.starts_with('#'));
-            let mut name = heading.unwrap_or_default().trim_start_matches('#').trim().to_owned();
-            name.retain(|c| c.is_alphanumeric() || c == ' ');
+            let name = heading.unwrap_or_default().trim_start_matches('#').trim().replace('`', "");
+            let name = escape_attribute(&name);
             let region = format!(
                 "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\">"
             );

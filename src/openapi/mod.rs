@@ -143,12 +143,11 @@ fn components() -> Components {
 
 /// Says of every path of `document` that it is on an app's own origin.
 pub fn serve_from_app_origin(document: &mut OpenApi) {
-    let slug = ServerVariableBuilder::new()
-        .default_value("guestbook")
-        .description(Some("The app's slug."));
+    // Without a description of its own: tools check it by a schema that misspells the word.
+    let slug = ServerVariableBuilder::new().default_value("guestbook");
     let server = ServerBuilder::new()
         .url("http://{slug}.localhost:8080")
-        .description(Some("The origin of one app; its record has it as `url`."))
+        .description(Some("The origin of the app with this slug; its record has it as `url`."))
         .parameter("slug", slug)
         .build();
     for path in document.paths.paths.values_mut() {

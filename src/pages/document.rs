@@ -134,7 +134,8 @@ fn is_sdk_script(el: &Element<'_, '_>, sdk_src: &str) -> bool {
     })
 }
 
-fn escape_attribute(value: &str) -> String {
+/// A text as the value of an attribute in double quotes.
+pub(crate) fn escape_attribute(value: &str) -> String {
     value.replace('&', "&amp;").replace('"', "&quot;")
 }
 
