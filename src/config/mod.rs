@@ -4,18 +4,19 @@
 //! environment override it. What a setting *does* is decided by the room that reads it.
 
 mod check;
+mod environment;
 mod sections;
 mod show;
 mod source;
 
 use std::path::Path;
 
+pub use environment::Environment;
+pub(crate) use environment::without_effect;
 pub use sections::{
     Apps, AppsMode, Challenge, Community, Config, Domains, Feed, Log, LogFormat, Mail, Meters, Ops,
     RateLimit, Registration, RegistrationMode, Screenshot, Server, Storage, Traces,
 };
-pub use source::Environment;
-pub(crate) use source::without_effect;
 
 /// The documented defaults, as they are compiled in.
 pub const DEFAULTS: &str = include_str!("../../config/default.toml");
