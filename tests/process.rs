@@ -224,6 +224,14 @@ fn a_setting_that_was_nearly_named_or_is_no_text_stops_the_start() {
     let no_text = printed("REGISTRATION_MODE", OsStr::from_bytes(b"closed\xff"));
     assert_eq!(no_text.0, Some(1));
     assert!(no_text.1.contains("registration.mode"), "{}", no_text.1);
+    // Nor is another folder taken, whose name has something else for the byte.
+    let no_text = printed("ROOKERY__DATA_DIR", OsStr::from_bytes(b"data\xff"));
+    let line = "rookery: data_dir: expected UTF-8 (in environment: ROOKERY__DATA_DIR)\n";
+    assert_eq!(no_text, (Some(1), line.to_owned()));
+    let token = OsStr::from_bytes(b"a token of some length\xff");
+    let out = rookery(data.path()).args(["ops", "tree"]).env("ROOKERY_OPS_TOKEN", token).output();
+    let said = String::from_utf8(out.unwrap().stderr).unwrap();
+    assert_eq!(said, "rookery: ROOKERY_OPS_TOKEN: expected UTF-8\n");
     // What a start would refuse is said, and printed all the same.
     let alone = OsStr::new("https://rookery.example.org");
     let incomplete = printed("ROOKERY__SERVER__PUBLIC_URL", alone);

@@ -1,7 +1,11 @@
 //! Settings in the environment: by their own names, and by those of the source documents. A variable
 //! that fits no setting, or no setting's type, is found by its own name.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    path::Path,
+};
 
 use figment::{
     Figment, Metadata, Profile, Provider,
@@ -49,18 +53,14 @@ const UNBUILT_NAMES: &[&str] = &[
 
 /// The process's environment, or a test's.
 #[derive(Debug, Clone, Default)]
-pub struct Environment(BTreeMap<String, String>);
+pub struct Environment(BTreeMap<String, OsString>);
 
 impl Environment {
-    /// The environment of this process; variables that are not UTF-8 are none of ours.
+    /// The environment of this process; variables whose names are not UTF-8 are none of ours.
     #[must_use]
     pub fn of_process() -> Self {
-        // A value that is no text must not be passed over: what stands in its place is refused, or
-        // fits nothing.
-        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
-            Some((name.into_string().ok()?, value.to_string_lossy().into_owned()))
-        };
-        Self(std::env::vars_os().filter_map(text).collect())
+        let named = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value));
+        Self(std::env::vars_os().filter_map(named).collect())
     }
 
     /// The settings file that it names.
@@ -71,7 +71,9 @@ impl Environment {
 
 impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Environment {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
-        Self(pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+        let text =
+            |(name, value): (N, V)| (name.into(), OsString::from(Into::<String>::into(value)));
+        Self(pairs.into_iter().map(text).collect())
     }
 }
 
@@ -109,6 +111,7 @@ impl Variables {
         for (name, path, text) in documented.chain(prefixed) {
             let like = defaults.find_value(&path).ok().filter(|value| value.as_dict().is_none());
             let like = like.ok_or_else(|| ConfigError(format!("{name}: no such setting")))?;
+            let text = utf8(name, &path, text)?;
             let value = parse_as(&like, text)
                 .ok_or_else(|| ConfigError(format!("{name}: expected {}", wanted(&like))))?;
             insert(&mut values, &path, value);
@@ -132,6 +135,13 @@ impl Provider for Variables {
     fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
         Ok(Map::from([(Profile::Default, self.values.clone())]))
     }
+}
+
+/// A value as text. What would stand for its other bytes may fit where it must not: in a path it names
+/// another file.
+fn utf8<'a>(name: &str, path: &str, value: &'a OsStr) -> Result<&'a str, ConfigError> {
+    let refused = || ConfigError(format!("{path}: expected UTF-8 (in environment: {name})"));
+    value.to_str().ok_or_else(refused)
 }
 
 /// Reads `text` as a value of the same type as the default.
