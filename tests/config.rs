@@ -141,6 +141,38 @@ fn a_wrong_setting_is_named_in_one_line() {
 }
 
 #[test]
+fn a_variable_with_an_underscore_too_few_is_refused_with_the_name_that_was_meant() {
+    for (name, meant) in [
+        ("ROOKERY_DATA_DIR", ": ROOKERY__DATA_DIR"),
+        ("ROOKERY_APPS_DOMAIN", ": ROOKERY__APPS_DOMAIN"),
+        ("ROOKERY_APPS_MODE", ": ROOKERY__APPS_MODE"),
+        ("ROOKERY_DATABASE_URL", ": ROOKERY__STORAGE__DATABASE_URL"),
+        ("ROOKERY_SERVER_LISTEN", ": ROOKERY__SERVER__LISTEN"),
+        ("ROOKERY_STORAGE_DATABASE_URL", ": ROOKERY__STORAGE__DATABASE_URL"),
+        ("ROOKERY_RATE__LIMIT__BURST", ": ROOKERY__RATE_LIMIT__BURST"),
+        ("ROOKERY_LISTEN", ": ROOKERY__OPS__LISTEN or ROOKERY__SERVER__LISTEN"),
+        ("ROOKERY_NO__SETTING", ""),
+    ] {
+        let line = load(&[(name, "hunter2")]).expect_err(name);
+        let said = format!("{name}: settings begin with ROOKERY__ (two underscores){meant}");
+        assert_eq!(line, said);
+    }
+    // What other programs read, and what Kubernetes sets for a service of this name.
+    for name in [
+        "ROOKERY_OPS_URL",
+        "ROOKERY_OPS_TOKEN",
+        "ROOKERY_KEY",
+        "ROOKERY_SESSION",
+        "ROOKERY_BIN",
+        "ROOKERY_TEST_DATABASE",
+        "ROOKERY_SERVICE_HOST",
+        "ROOKERY_PORT_8080_TCP_ADDR",
+    ] {
+        load(&[(name, "hunter2")]).unwrap_or_else(|line| panic!("{line}"));
+    }
+}
+
+#[test]
 fn what_a_challenges_widget_needs_is_taken_as_providers_document_it() {
     let sources = "https://hcaptcha.com,https://*.hcaptcha.com,https://www.google.com/recaptcha/,\
                    challenges.cloudflare.com,wss://live.example:8443,http://127.0.0.1:9000";

@@ -43,6 +43,10 @@ const DOCUMENTED_NAMES: &[(&str, &str)] = &[
     ("OTEL_EXPORTER_OTLP_HEADERS", "traces.headers"),
 ];
 
+/// Variables that are written as a setting's near miss and are none: the token of `rookery ops`, and the
+/// key that the demo has a shell keep and `rookery-load` reads.
+const OTHER_NAMES: &[&str] = &["ROOKERY_OPS_TOKEN", "ROOKERY_KEY"];
+
 /// The source documents' names for settings of parts that this build does not have.
 const UNBUILT_NAMES: &[&str] = &[
     "INGEST_MAX_BODY_BYTES",
@@ -92,13 +96,8 @@ pub(super) struct Variables {
 impl Variables {
     pub(super) fn read(environment: &Environment, defaults: &Figment) -> Result<Self, ConfigError> {
         let (mut values, mut names) = (Dict::new(), BTreeMap::new());
-        let near_miss = environment.0.keys().find(|name| {
-            let rest = name.strip_prefix(NEAR_PREFIX);
-            rest.is_some_and(|rest| !rest.starts_with('_') && rest.contains("__"))
-        });
-        if let Some(name) = near_miss {
-            let why = format!("{name}: settings begin with {PREFIX} (two underscores)");
-            return Err(ConfigError(why));
+        if let Some(error) = environment.0.keys().find_map(|name| near_miss(name, defaults)) {
+            return Err(error);
         }
         // The documented names first, so that the longer, more specific spelling wins.
         let documented = DOCUMENTED_NAMES.iter().filter_map(|(name, path)| {
@@ -135,6 +134,35 @@ impl Provider for Variables {
     fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
         Ok(Map::from([(Profile::Default, self.values.clone())]))
     }
+}
+
+/// Refuses what somebody wrote for a setting: with one underscore for two, or without its section.
+/// Other variables that begin so are left alone: Kubernetes sets some for a service called rookery.
+fn near_miss(name: &str, defaults: &Figment) -> Option<ConfigError> {
+    let rest = name.strip_prefix(NEAR_PREFIX).filter(|rest| !rest.starts_with('_'))?;
+    if OTHER_NAMES.contains(&name) {
+        return None;
+    }
+    let words = |text: &str| text.to_ascii_lowercase().replace("__", "_");
+    let written = words(rest);
+    let root = defaults.find_value("").ok()?.into_dict()?;
+    let meant: Vec<_> = root
+        .iter()
+        .flat_map(|(section, value)| match value {
+            Value::Dict(_, keys) => {
+                keys.keys().map(|key| (key, format!("{section}__{key}"))).collect()
+            }
+            _ => vec![(section, section.clone())],
+        })
+        .filter(|(key, name)| **key == written || words(name) == written)
+        .map(|(_, name)| format!("{PREFIX}{}", name.to_ascii_uppercase()))
+        .collect();
+    let hint = match meant.as_slice() {
+        [] if !rest.contains("__") => return None,
+        [] => String::new(),
+        names => format!(": {}", names.join(" or ")),
+    };
+    Some(ConfigError(format!("{name}: settings begin with {PREFIX} (two underscores){hint}")))
 }
 
 /// A value as text. What would stand for its other bytes may fit where it must not: in a path it names
