@@ -106,9 +106,8 @@ pub fn run() -> ExitCode {
 
 fn print_config(file: Option<&Path>) -> Result<(), String> {
     let environment = Environment::of_process();
-    let text = config::describe(file, &environment).map_err(|e| e.to_string())?;
+    let (config, text) = config::describe(file, &environment).map_err(|e| e.to_string())?;
     print(&text)?;
-    let config = config::load(file, &environment).map_err(|e| e.to_string())?;
     server::check(&config).map_err(|e| e.to_string())
 }
 

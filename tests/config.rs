@@ -243,6 +243,36 @@ fn an_unknown_setting_in_the_file_is_named_with_the_file() {
 }
 
 #[test]
+fn a_value_of_another_type_in_the_file_is_told_in_the_words_of_the_environment() {
+    for (text, said) in [
+        (
+            "[limits]\nmax_embeds = \"many\"",
+            "limits.max_embeds: expected a whole number, 0 or more",
+        ),
+        ("[limits]\nmax_embeds = -1", "limits.max_embeds: expected a whole number, 0 or more"),
+        ("[limits]\nmax_embeds = 1.5", "limits.max_embeds: expected a whole number, 0 or more"),
+        ("[rate_limit]\nburst = 5000000000", "rate_limit.burst: expected a smaller number"),
+        ("[ops]\nactions = \"yes\"", "ops.actions: expected true or false"),
+        ("server = 1", "server: expected a section"),
+        ("[server]\nlisten = 80", "server.listen: expected text"),
+        ("[server]\ntrusted_proxies = \"::1\"", "server.trusted_proxies: expected a list"),
+        ("[server]\ntrusted_proxies = [1]", "server.trusted_proxies.0: expected text"),
+        ("[ops]\ntoken = 5", "ops.token: expected text"),
+        ("data_dir = 5", "data_dir: expected text"),
+        ("data_dir = {}", "data_dir: expected text"),
+        ("apps_mode = true", "apps_mode: expected text"),
+        ("apps_mode = 7", "apps_mode: expected text"),
+    ] {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let error = config::load(Some(file.path()), &Environment::default()).unwrap_err();
+        let line = error.to_string();
+        assert!(line.starts_with(&format!("{said} (in ")), "{text}: {line}");
+        assert!(line.contains(file.path().file_name().unwrap().to_str().unwrap()), "{line}");
+    }
+}
+
+#[test]
 fn a_file_that_is_no_toml_is_refused_without_what_its_lines_say() {
     for (text, place) in [
         ("[mail]\nsmtp_url = smtps://user:hunter2@mail.example.org:465\n", "line 2, column 12"),
@@ -274,12 +304,11 @@ fn what_is_in_force_is_printed_without_secrets() {
         ("MAX_EMBEDS", "3"),
     ];
     let environment: Environment = pairs.into_iter().collect();
-    let text = config::describe(None, &environment).unwrap();
+    let (config, text) = config::describe(None, &environment).unwrap();
     assert!(!text.contains(canary), "{text}");
     assert!(text.contains("token = \"***\" # environment"), "{text}");
     assert!(text.contains("max_embeds = 3 # environment"), "{text}");
     assert!(text.contains("\nmax_external_hosts = 50\n"), "{text}");
-    let config = config::load(None, &environment).unwrap();
     assert!(!format!("{config:?}").contains(canary));
 }
 

@@ -2,9 +2,10 @@
 
 use std::{
     ffi::OsStr,
-    io::{BufRead as _, BufReader, ErrorKind, Read as _},
+    fs,
+    io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _},
     net::{SocketAddr, TcpListener},
-    os::unix::ffi::OsStrExt as _,
+    os::unix::{ffi::OsStrExt as _, fs::symlink},
     path::Path,
     process::{Child, Command, Stdio},
     time::Duration,
@@ -254,6 +255,34 @@ fn a_setting_that_was_nearly_named_or_is_no_text_stops_the_start() {
     let untraced = printed("ROOKERY__TRACES__ENDPOINT", no_address);
     assert_eq!(untraced.0, Some(1));
     assert!(untraced.1.contains("traces.endpoint"), "{}", untraced.1);
+}
+
+#[test]
+fn what_has_a_settings_files_name_is_read_or_refused() {
+    let data = tempfile::tempdir().unwrap();
+    let printed = |arguments: &[&str]| {
+        let mut command = rookery(data.path());
+        command.arg("config").args(arguments).stdin(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // It may have refused before it read.
+        let _ = child.stdin.take().unwrap().write_all(b"[limits]\nmax_embeds = 7\n");
+        let out = child.wait_with_output().unwrap();
+        (String::from_utf8(out.stdout).unwrap(), String::from_utf8(out.stderr).unwrap())
+    };
+    let (text, line) = printed(&["--config", "/dev/stdin"]);
+    assert!(text.contains("max_embeds = 7 # /dev/stdin"), "{line}");
+    let path = data.path().join("rookery.toml");
+    for named in [&[][..], &["--config", "rookery.toml"]] {
+        fs::create_dir(&path).unwrap();
+        let line = "rookery: settings file rookery.toml: a folder\n";
+        assert_eq!(printed(named), (String::new(), line.to_owned()));
+        fs::remove_dir(&path).unwrap();
+        symlink("/no/such/file.toml", &path).unwrap();
+        let line = "rookery: settings file rookery.toml: a link that leads nowhere\n";
+        assert_eq!(printed(named), (String::new(), line.to_owned()));
+        fs::remove_file(&path).unwrap();
+    }
+    assert!(printed(&[]).0.contains("\nmax_embeds = 50\n"));
 }
 
 #[test]

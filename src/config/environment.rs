@@ -191,11 +191,13 @@ fn parse_as(like: &Value, text: &str) -> Option<Value> {
     })
 }
 
+/// What a value of the same type as the default is called.
 pub(super) fn wanted(like: &Value) -> &'static str {
     match like {
+        Value::Dict(..) => "a section",
         Value::Bool(..) => "true or false",
         Value::Num(..) => "a whole number, 0 or more",
-        Value::Array(..) => "a list with commas",
+        Value::Array(..) => "a list",
         _ => "text",
     }
 }

@@ -11,6 +11,8 @@ mod source;
 
 use std::path::Path;
 
+use figment::Figment;
+
 pub use environment::Environment;
 pub(crate) use environment::without_effect;
 pub use sections::{
@@ -32,22 +34,29 @@ pub struct ConfigError(pub(crate) String);
 /// # Errors
 /// [`ConfigError`] for an unknown, malformed or contradictory setting.
 pub fn load(file: Option<&Path>, environment: &Environment) -> Result<Config, ConfigError> {
-    let figment = source::figment(file, environment)?;
+    extract(&source::figment(file, environment)?)
+}
+
+fn extract(figment: &Figment) -> Result<Config, ConfigError> {
     let config: Config = figment.extract().map_err(|error| source::explain(&error))?;
     check::check(&config)?;
     Ok(config)
 }
 
-/// What is in force, as TOML, one line per setting with its origin; secrets masked. Above it what is
-/// set and does nothing.
+/// As [`load`], and what is in force as TOML, one line per setting with its origin; secrets masked.
+/// Above it what is set and does nothing.
 ///
 /// # Errors
 /// As [`load`].
-pub fn describe(file: Option<&Path>, environment: &Environment) -> Result<String, ConfigError> {
-    load(file, environment)?;
+pub fn describe(
+    file: Option<&Path>,
+    environment: &Environment,
+) -> Result<(Config, String), ConfigError> {
+    let figment = source::figment(file, environment)?;
+    let config = extract(&figment)?;
     let idle = without_effect(environment).into_iter();
     let idle: String = idle.map(|name| format!("# {name} is set: {NO_EFFECT}\n")).collect();
-    Ok(idle + &show::describe(&source::figment(file, environment)?))
+    Ok((config, idle + &show::describe(&figment)))
 }
 
 /// What is to be said of [`without_effect`].

@@ -2,21 +2,24 @@
 //! the list of what exists and of which type it is.
 
 use std::{
+    fs,
+    io::ErrorKind,
     net::IpAddr,
     path::{Path, PathBuf},
 };
 
 use figment::{
-    Figment, Profile,
-    error::Kind,
+    Figment, Metadata, Profile, Provider,
+    error::{Actual, Kind},
     providers::{Format as _, Toml},
+    value::{Dict, Map, Value},
 };
 use ipnet::{IpNet, Ipv4Net};
 use serde::{Deserialize as _, Deserializer, de::Error as _};
 
 use super::{
     ConfigError, DEFAULTS,
-    environment::{Environment, Variables},
+    environment::{Environment, Variables, wanted},
 };
 
 /// The settings file that is read where it exists and none is named.
@@ -25,28 +28,59 @@ const DEFAULT_FILE: &str = "rookery.toml";
 /// Bits before the IPv4 address in an IPv6 address that is one of IPv4 (`::ffff:192.0.2.1`).
 const MAPPED_PREFIX_LEN: u8 = 96;
 
-/// The layers, not yet extracted.
+/// The layers, not yet extracted. The file is read once: it may be a pipe.
 pub(super) fn figment(
     file: Option<&Path>,
     environment: &Environment,
 ) -> Result<Figment, ConfigError> {
-    let defaults = Figment::from(Toml::string(DEFAULTS));
-    let variables = Variables::read(environment, &defaults)?;
-    let mut figment = defaults;
-    if let Some(path) = settings_file(file, environment)? {
-        figment = figment.merge(Toml::file_exact(path));
+    let mut figment = defaults();
+    let variables = Variables::read(environment, &figment)?;
+    if let Some(file) = SettingsFile::read(file, environment)? {
+        figment = figment.merge(file);
     }
     Ok(figment.merge(variables))
 }
 
-fn settings_file(
-    file: Option<&Path>,
-    environment: &Environment,
-) -> Result<Option<PathBuf>, ConfigError> {
-    match file.or_else(|| environment.settings_file()).map(Path::to_path_buf) {
-        Some(path) if path.is_file() => Ok(Some(path)),
-        Some(path) => Err(ConfigError(format!("settings file {}: not found", path.display()))),
-        None => Ok(Some(PathBuf::from(DEFAULT_FILE)).filter(|path| path.is_file())),
+fn defaults() -> Figment {
+    Figment::from(Toml::string(DEFAULTS))
+}
+
+/// The layer of the file.
+struct SettingsFile {
+    path: PathBuf,
+    text: String,
+}
+
+impl SettingsFile {
+    /// Whatever has the name of one is it: a folder (Docker makes one where what it is to mount is
+    /// missing) or a link that leads nowhere does not mean that nobody wanted any.
+    fn read(file: Option<&Path>, environment: &Environment) -> Result<Option<Self>, ConfigError> {
+        let path = match file.or_else(|| environment.settings_file()) {
+            Some(named) => named,
+            None if Path::new(DEFAULT_FILE).symlink_metadata().is_ok() => Path::new(DEFAULT_FILE),
+            None => return Ok(None),
+        };
+        let text = fs::read_to_string(path).map_err(|error| {
+            let why = match error.kind() {
+                ErrorKind::NotFound if path.is_symlink() => "a link that leads nowhere".to_owned(),
+                ErrorKind::NotFound => "not found".to_owned(),
+                ErrorKind::IsADirectory => "a folder".to_owned(),
+                ErrorKind::InvalidData => "not UTF-8".to_owned(),
+                _ => error.to_string(),
+            };
+            ConfigError(format!("settings file {}: {why}", path.display()))
+        })?;
+        Ok(Some(Self { path: path.to_owned(), text }))
+    }
+}
+
+impl Provider for SettingsFile {
+    fn metadata(&self) -> Metadata {
+        Metadata::from("TOML file", self.path.as_path())
+    }
+
+    fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
+        Toml::string(&self.text).data()
     }
 }
 
@@ -64,7 +98,16 @@ pub(super) fn explain(error: &figment::Error) -> ConfigError {
             }
             "no such setting".to_owned()
         }
-        Kind::InvalidType(_, expected) | Kind::InvalidValue(_, expected) => {
+        Kind::InvalidType(actual, expected) | Kind::InvalidValue(actual, expected) => {
+            let expected = match (defaults().find_value(&path), actual) {
+                (Ok(Value::String(..)), Actual::Str(_)) => expected,
+                (Ok(Value::Num(..)), Actual::Unsigned(_) | Actual::Signed(1..)) => {
+                    "a smaller number"
+                }
+                (Ok(like), _) => wanted(&like),
+                // One of a list, and lists are of texts.
+                (Err(_), _) => "text",
+            };
             format!("expected {expected}")
         }
         Kind::UnknownVariant(_, known) => format!("expected one of {}", known.join(", ")),
