@@ -87,7 +87,10 @@ pub fn run() -> ExitCode {
         Command::Ops(args) => run_once(file, async |config| terminal::run(&config, args).await),
         Command::Backup { file: to } => run_once(file, async |config| {
             let mut signals = signals()?;
-            operator::back_up(&config, &to, signals.stop()).await?;
+            let stop = async {
+                signals.stop().await;
+            };
+            operator::back_up(&config, &to, stop).await?;
             Ok(format!("backed up to {}\n", to.display()))
         }),
         Command::Restore { file: from, force } => run_once(file, async |config| {
@@ -146,14 +149,17 @@ fn serve(file: Option<&Path>, demo: bool) -> Result<(), String> {
         // A start may have to wait: for a database, or for another process that migrates it.
         let server = tokio::select! {
             started = server::start(config, Hooks::default()) => started.map_err(|e| e.to_string())?,
-            () = signals.stop() => return Ok(()),
+            _ = signals.stop() => return Ok(()),
         };
         // Nobody has to listen on standard output for the server to serve.
         let _ = print(&greeting(&server));
         let done = if demo { show(&server).await } else { Ok(()) };
         let ended = match done {
             Ok(()) => tokio::select! {
-                () = signals.stop() => Ok(()),
+                signal = signals.stop() => {
+                    tracing::info!(signal, "draining");
+                    Ok(())
+                }
                 () = server.state().rooms.runtime.broken() => {
                     Err(BROKEN.to_owned())
                 }

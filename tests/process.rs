@@ -27,9 +27,13 @@ pub(crate) fn rookery(data: &Path) -> Command {
 
 /// As [`rookery`], by a shell that first sets its bounds of open files.
 fn rookery_within(ulimit: &str, data: &Path) -> Command {
+    rookery_by(&format!("ulimit {ulimit} && exec \"$0\""), data)
+}
+
+/// As [`rookery`], by a shell's script that runs it.
+pub(crate) fn rookery_by(script: &str, data: &Path) -> Command {
     let mut shell = Command::new("/bin/sh");
-    let script = format!("ulimit {ulimit} && exec \"$0\"");
-    shell.args(["-c", &script, env!("CARGO_BIN_EXE_rookery")]);
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_rookery")]);
     on_free_ports(shell, data)
 }
 
