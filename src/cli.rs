@@ -12,7 +12,10 @@ use crate::{
     config::{self, Config, Environment},
     demo::{self, DemoError},
     openapi, operator, router,
-    server::{self, Hooks, signal::Signals},
+    server::{
+        self, Hooks,
+        signal::{self, Signals},
+    },
     terminal::{self, OpsArgs},
 };
 
@@ -126,10 +129,12 @@ fn run_once(
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, String> {
-    tokio::runtime::Builder::new_multi_thread()
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| format!("cannot start the runtime: {error}"))
+        .map_err(|error| format!("cannot start the runtime: {error}"))?;
+    runtime.block_on(async { signal::outlive_large_files() }).map_err(no_signals)?;
+    Ok(runtime)
 }
 
 fn serve(file: Option<&Path>, demo: bool) -> Result<(), String> {
@@ -182,7 +187,11 @@ fn serve(file: Option<&Path>, demo: bool) -> Result<(), String> {
 }
 
 fn signals() -> Result<Signals, String> {
-    Signals::new().map_err(|error| format!("cannot listen to signals: {error}"))
+    Signals::new().map_err(no_signals)
+}
+
+fn no_signals(error: std::io::Error) -> String {
+    format!("cannot listen to signals: {error}")
 }
 
 async fn show(server: &server::Server) -> Result<(), String> {

@@ -25,7 +25,7 @@ pub(crate) fn rookery(data: &Path) -> Command {
     on_free_ports(Command::new(env!("CARGO_BIN_EXE_rookery")), data)
 }
 
-/// As [`rookery`], by a shell that first sets its bounds of open files.
+/// As [`rookery`], by a shell that first sets its bounds.
 fn rookery_within(ulimit: &str, data: &Path) -> Command {
     rookery_by(&format!("ulimit {ulimit} && exec \"$0\""), data)
 }
@@ -361,6 +361,16 @@ async fn connections_leave_files_to_the_database_and_to_operators() {
     let log = String::from_utf8(out.stderr).unwrap();
     assert!(log.contains("server.connections_max is lowered"), "{log}");
     assert!(!log.contains("no connection was accepted"), "{log}");
+}
+
+#[test]
+fn a_start_that_meets_the_bound_of_file_sizes_ends_with_a_line() {
+    let data = tempfile::tempdir().unwrap();
+    // Not enough for a new database, whatever the shell counts in.
+    let out = rookery_within("-f 64", data.path()).output().unwrap();
+    let text = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(1), "{text}");
+    assert!(text.starts_with("rookery: data_dir: ") && text.contains("I/O error"), "{text}");
 }
 
 #[test]

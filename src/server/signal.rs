@@ -2,6 +2,7 @@
 
 use std::{fs, future::pending, io};
 
+use nix::sys::signal::SIGXFSZ;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Registered for SIGTERM, and for SIGINT and SIGHUP unless the process was started to ignore them
@@ -45,6 +46,15 @@ impl Signals {
     pub async fn insist(&mut self) {
         next(&mut self.interrupt).await;
     }
+}
+
+/// A write beyond the process's bound of file sizes (`ulimit -f`) fails from now on. Otherwise the
+/// signal that comes with it ends the process without a word.
+///
+/// # Errors
+/// When the system refuses the registration.
+pub fn outlive_large_files() -> io::Result<()> {
+    signal(SignalKind::from_raw(SIGXFSZ as i32)).map(drop)
 }
 
 async fn next(signal: &mut Option<Signal>) {
