@@ -159,32 +159,55 @@ fn restore_file(file: &Path, folder: &Path, force: bool) -> Result<()> {
     check(file)?;
     create_folder(folder)?;
     let _lock = LockFile::take(folder)?;
-    end_restore(folder)?;
+    remove_half(folder)?;
+    // What an earlier restore has made whole counts, and is replaced as the database is.
     if !force && holds_anything(folder)? {
         return Err(failed(folder, "it is not empty; --force replaces its database"));
     }
     let database = folder.join(DATABASE_FILE);
     let partial = with_suffix(&database, RESTORING);
     copy_with_new_histories(file, &partial).inspect_err(|_| {
-        let _ = end_restore(folder);
+        let _ = remove_half(folder);
     })?;
     let whole = with_suffix(&database, RESTORED);
     fs::rename(&partial, &whole).map_err(|error| failed(&whole, error))?;
     sync(folder)?;
-    end_restore(folder)
+    put_in_place(folder)
 }
 
 /// Ends a restore that was cut short: a file that is whole becomes the database, and one that is not
 /// goes. Whoever calls it has the folder to itself.
+///
+/// # Errors
+/// Also when a file has the name of a whole one and is none: then the database stays as it is.
 pub(crate) fn end_restore(folder: &Path) -> Result<()> {
-    let database = folder.join(DATABASE_FILE);
-    let partial = with_suffix(&database, RESTORING);
+    let whole = with_suffix(&folder.join(DATABASE_FILE), RESTORED);
+    if whole.try_exists().map_err(|error| failed(&whole, error))? {
+        check(&whole).map_err(|error| match error {
+            StorageError::Open(_) => error,
+            other => failed(&whole, other),
+        })?;
+        put_in_place(folder)?;
+    }
+    remove_half(folder)
+}
+
+/// Removes what a restore was writing.
+fn remove_half(folder: &Path) -> Result<()> {
+    let partial = with_suffix(&folder.join(DATABASE_FILE), RESTORING);
     for suffix in ["", "-journal", "-wal", "-shm"] {
         remove(&with_suffix(&partial, suffix))?;
     }
+    Ok(())
+}
+
+/// Makes the whole file the database.
+fn put_in_place(folder: &Path) -> Result<()> {
+    let database = folder.join(DATABASE_FILE);
     let whole = with_suffix(&database, RESTORED);
-    if !whole.try_exists().map_err(|error| failed(&whole, error))? {
-        return Ok(());
+    // Of a copy in the mode of a server's database a reader leaves these, empty.
+    for suffix in ["-wal", "-shm"] {
+        remove(&with_suffix(&whole, suffix))?;
     }
     // Before the rename, and durably: a log of the replaced database would be replayed into the new
     // one.
