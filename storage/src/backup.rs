@@ -6,7 +6,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     future::Future,
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, chown},
     path::Path,
     pin::pin,
     sync::{
@@ -159,6 +159,7 @@ fn restore_file(file: &Path, folder: &Path, force: bool) -> Result<()> {
     check(file)?;
     create_folder(folder)?;
     let _lock = LockFile::take(folder)?;
+    give_to_its_user(&folder.join(LOCK_FILE), folder)?;
     remove_half(folder)?;
     // What an earlier restore has made whole counts, and is replaced as the database is.
     if !force && holds_anything(folder)? {
@@ -166,7 +167,8 @@ fn restore_file(file: &Path, folder: &Path, force: bool) -> Result<()> {
     }
     let database = folder.join(DATABASE_FILE);
     let partial = with_suffix(&database, RESTORING);
-    copy_with_new_histories(file, &partial).inspect_err(|_| {
+    let copied = copy_with_new_histories(file, &partial);
+    copied.and_then(|()| give_to_its_user(&partial, folder)).inspect_err(|_| {
         let _ = remove_half(folder);
     })?;
     let whole = with_suffix(&database, RESTORED);
@@ -217,6 +219,21 @@ fn put_in_place(folder: &Path) -> Result<()> {
     sync(folder)?;
     fs::rename(&whole, &database).map_err(|error| failed(&database, error))?;
     sync(folder)
+}
+
+/// Gives a file that root has made to the user who has the folder, or the database in it: whoever restores
+/// as root is not the service, and the mode shuts everybody else out.
+fn give_to_its_user(file: &Path, folder: &Path) -> Result<()> {
+    let ungiven = |error: std::io::Error| failed(file, error);
+    if fs::metadata(file).map_err(ungiven)?.uid() != 0 {
+        return Ok(());
+    }
+    let had = [folder.to_owned(), folder.join(DATABASE_FILE)];
+    let mut owners = had.iter().filter_map(|path| fs::metadata(path).ok());
+    match owners.find(|owner| owner.uid() != 0) {
+        Some(owner) => chown(file, Some(owner.uid()), Some(owner.gid())).map_err(ungiven),
+        None => Ok(()),
+    }
 }
 
 fn remove(path: &Path) -> Result<()> {

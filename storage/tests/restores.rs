@@ -1,6 +1,10 @@
 //! A restore that a crash cuts short: what the next start finds after each of its steps.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt as _, chown},
+    path::Path,
+};
 
 use rookery_storage::{
     Db, StorageOptions,
@@ -122,5 +126,40 @@ fn what_is_only_called_a_whole_restore_replaces_nothing() {
             assert_eq!(names(&folder), Vec::<String>::new(), "{what}");
             assert_eq!(found(&folder).await, [true, false], "{what}");
         }
+    });
+}
+
+#[test]
+fn what_root_restores_is_the_services() {
+    // Debian's nobody.
+    const SERVICE: u32 = 65_534;
+    on_sqlite(async |test: &TestDb| {
+        let out = tempfile::tempdir().unwrap();
+        if fs::metadata(out.path()).unwrap().uid() != 0 {
+            // Only root gives files away.
+            return;
+        }
+        let backed_up = out.path().join("backup.db");
+        backup(&test.options, &backed_up, std::future::pending()).await.unwrap();
+        let folder = out.path().join("data");
+        let path = |name: &str| folder.join(name);
+        let owner = |name: &str| {
+            let made = fs::metadata(path(name)).unwrap();
+            (made.uid(), made.gid())
+        };
+        let options = StorageOptions::sqlite(&folder);
+        fs::create_dir(&folder).unwrap();
+        chown(&folder, Some(SERVICE), Some(SERVICE)).unwrap();
+        restore(&options, &backed_up, false).await.unwrap();
+        assert_eq!(owner("rookery.db"), (SERVICE, SERVICE));
+        assert_eq!(owner("rookery.lock"), (SERVICE, SERVICE));
+        // In a folder that the service may only write in.
+        chown(&folder, Some(0), Some(SERVICE)).unwrap();
+        restore(&options, &backed_up, true).await.unwrap();
+        assert_eq!(owner("rookery.db"), (SERVICE, SERVICE));
+        // Where nobody else has anything, it stays with root.
+        chown(path("rookery.db"), Some(0), Some(0)).unwrap();
+        restore(&options, &backed_up, true).await.unwrap();
+        assert_eq!(owner("rookery.db"), (0, 0));
     });
 }
