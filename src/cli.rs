@@ -12,7 +12,10 @@ use crate::{
     config::{self, Config, Environment},
     demo::{self, DemoError},
     openapi, operator, router,
-    server::{self, Hooks, signal::Signals},
+    server::{
+        self, Hooks,
+        signal::{self, Signals},
+    },
     terminal::{self, OpsArgs},
 };
 
@@ -87,7 +90,10 @@ pub fn run() -> ExitCode {
         Command::Ops(args) => run_once(file, async |config| terminal::run(&config, args).await),
         Command::Backup { file: to } => run_once(file, async |config| {
             let mut signals = signals()?;
-            operator::back_up(&config, &to, signals.stop()).await?;
+            let stop = async {
+                signals.stop().await;
+            };
+            operator::back_up(&config, &to, stop).await?;
             Ok(format!("backed up to {}\n", to.display()))
         }),
         Command::Restore { file: from, force } => run_once(file, async |config| {
@@ -106,9 +112,8 @@ pub fn run() -> ExitCode {
 
 fn print_config(file: Option<&Path>) -> Result<(), String> {
     let environment = Environment::of_process();
-    let text = config::describe(file, &environment).map_err(|e| e.to_string())?;
+    let (config, text) = config::describe(file, &environment).map_err(|e| e.to_string())?;
     print(&text)?;
-    let config = config::load(file, &environment).map_err(|e| e.to_string())?;
     server::check(&config).map_err(|e| e.to_string())
 }
 
@@ -124,10 +129,12 @@ fn run_once(
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, String> {
-    tokio::runtime::Builder::new_multi_thread()
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| format!("cannot start the runtime: {error}"))
+        .map_err(|error| format!("cannot start the runtime: {error}"))?;
+    runtime.block_on(async { signal::outlive_large_files() }).map_err(no_signals)?;
+    Ok(runtime)
 }
 
 fn serve(file: Option<&Path>, demo: bool) -> Result<(), String> {
@@ -147,14 +154,17 @@ fn serve(file: Option<&Path>, demo: bool) -> Result<(), String> {
         // A start may have to wait: for a database, or for another process that migrates it.
         let server = tokio::select! {
             started = server::start(config, Hooks::default()) => started.map_err(|e| e.to_string())?,
-            () = signals.stop() => return Ok(()),
+            _ = signals.stop() => return Ok(()),
         };
         // Nobody has to listen on standard output for the server to serve.
         let _ = print(&greeting(&server));
         let done = if demo { show(&server).await } else { Ok(()) };
         let ended = match done {
             Ok(()) => tokio::select! {
-                () = signals.stop() => Ok(()),
+                signal = signals.stop() => {
+                    tracing::info!(signal, "draining");
+                    Ok(())
+                }
                 () = server.state().rooms.runtime.broken() => {
                     Err(BROKEN.to_owned())
                 }
@@ -177,7 +187,11 @@ fn serve(file: Option<&Path>, demo: bool) -> Result<(), String> {
 }
 
 fn signals() -> Result<Signals, String> {
-    Signals::new().map_err(|error| format!("cannot listen to signals: {error}"))
+    Signals::new().map_err(no_signals)
+}
+
+fn no_signals(error: std::io::Error) -> String {
+    format!("cannot listen to signals: {error}")
 }
 
 async fn show(server: &server::Server) -> Result<(), String> {

@@ -141,6 +141,38 @@ fn a_wrong_setting_is_named_in_one_line() {
 }
 
 #[test]
+fn a_variable_with_an_underscore_too_few_is_refused_with_the_name_that_was_meant() {
+    for (name, meant) in [
+        ("ROOKERY_DATA_DIR", ": ROOKERY__DATA_DIR"),
+        ("ROOKERY_APPS_DOMAIN", ": ROOKERY__APPS_DOMAIN"),
+        ("ROOKERY_APPS_MODE", ": ROOKERY__APPS_MODE"),
+        ("ROOKERY_DATABASE_URL", ": ROOKERY__STORAGE__DATABASE_URL"),
+        ("ROOKERY_SERVER_LISTEN", ": ROOKERY__SERVER__LISTEN"),
+        ("ROOKERY_STORAGE_DATABASE_URL", ": ROOKERY__STORAGE__DATABASE_URL"),
+        ("ROOKERY_RATE__LIMIT__BURST", ": ROOKERY__RATE_LIMIT__BURST"),
+        ("ROOKERY_LISTEN", ": ROOKERY__OPS__LISTEN or ROOKERY__SERVER__LISTEN"),
+        ("ROOKERY_NO__SETTING", ""),
+    ] {
+        let line = load(&[(name, "hunter2")]).expect_err(name);
+        let said = format!("{name}: settings begin with ROOKERY__ (two underscores){meant}");
+        assert_eq!(line, said);
+    }
+    // What other programs read, and what Kubernetes sets for a service of this name.
+    for name in [
+        "ROOKERY_OPS_URL",
+        "ROOKERY_OPS_TOKEN",
+        "ROOKERY_KEY",
+        "ROOKERY_SESSION",
+        "ROOKERY_BIN",
+        "ROOKERY_TEST_DATABASE",
+        "ROOKERY_SERVICE_HOST",
+        "ROOKERY_PORT_8080_TCP_ADDR",
+    ] {
+        load(&[(name, "hunter2")]).unwrap_or_else(|line| panic!("{line}"));
+    }
+}
+
+#[test]
 fn what_a_challenges_widget_needs_is_taken_as_providers_document_it() {
     let sources = "https://hcaptcha.com,https://*.hcaptcha.com,https://www.google.com/recaptcha/,\
                    challenges.cloudflare.com,wss://live.example:8443,http://127.0.0.1:9000";
@@ -211,6 +243,36 @@ fn an_unknown_setting_in_the_file_is_named_with_the_file() {
 }
 
 #[test]
+fn a_value_of_another_type_in_the_file_is_told_in_the_words_of_the_environment() {
+    for (text, said) in [
+        (
+            "[limits]\nmax_embeds = \"many\"",
+            "limits.max_embeds: expected a whole number, 0 or more",
+        ),
+        ("[limits]\nmax_embeds = -1", "limits.max_embeds: expected a whole number, 0 or more"),
+        ("[limits]\nmax_embeds = 1.5", "limits.max_embeds: expected a whole number, 0 or more"),
+        ("[rate_limit]\nburst = 5000000000", "rate_limit.burst: expected a smaller number"),
+        ("[ops]\nactions = \"yes\"", "ops.actions: expected true or false"),
+        ("server = 1", "server: expected a section"),
+        ("[server]\nlisten = 80", "server.listen: expected text"),
+        ("[server]\ntrusted_proxies = \"::1\"", "server.trusted_proxies: expected a list"),
+        ("[server]\ntrusted_proxies = [1]", "server.trusted_proxies.0: expected text"),
+        ("[ops]\ntoken = 5", "ops.token: expected text"),
+        ("data_dir = 5", "data_dir: expected text"),
+        ("data_dir = {}", "data_dir: expected text"),
+        ("apps_mode = true", "apps_mode: expected text"),
+        ("apps_mode = 7", "apps_mode: expected text"),
+    ] {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let error = config::load(Some(file.path()), &Environment::default()).unwrap_err();
+        let line = error.to_string();
+        assert!(line.starts_with(&format!("{said} (in ")), "{text}: {line}");
+        assert!(line.contains(file.path().file_name().unwrap().to_str().unwrap()), "{line}");
+    }
+}
+
+#[test]
 fn a_file_that_is_no_toml_is_refused_without_what_its_lines_say() {
     for (text, place) in [
         ("[mail]\nsmtp_url = smtps://user:hunter2@mail.example.org:465\n", "line 2, column 12"),
@@ -242,12 +304,11 @@ fn what_is_in_force_is_printed_without_secrets() {
         ("MAX_EMBEDS", "3"),
     ];
     let environment: Environment = pairs.into_iter().collect();
-    let text = config::describe(None, &environment).unwrap();
+    let (config, text) = config::describe(None, &environment).unwrap();
     assert!(!text.contains(canary), "{text}");
     assert!(text.contains("token = \"***\" # environment"), "{text}");
     assert!(text.contains("max_embeds = 3 # environment"), "{text}");
     assert!(text.contains("\nmax_external_hosts = 50\n"), "{text}");
-    let config = config::load(None, &environment).unwrap();
     assert!(!format!("{config:?}").contains(canary));
 }
 

@@ -2,9 +2,10 @@
 
 use std::{
     ffi::OsStr,
-    io::{BufRead as _, BufReader, ErrorKind, Read as _},
+    fs,
+    io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _},
     net::{SocketAddr, TcpListener},
-    os::unix::ffi::OsStrExt as _,
+    os::unix::{ffi::OsStrExt as _, fs::symlink},
     path::Path,
     process::{Child, Command, Stdio},
     time::Duration,
@@ -24,11 +25,15 @@ pub(crate) fn rookery(data: &Path) -> Command {
     on_free_ports(Command::new(env!("CARGO_BIN_EXE_rookery")), data)
 }
 
-/// As [`rookery`], by a shell that first sets its bounds of open files.
+/// As [`rookery`], by a shell that first sets its bounds.
 fn rookery_within(ulimit: &str, data: &Path) -> Command {
+    rookery_by(&format!("ulimit {ulimit} && exec \"$0\""), data)
+}
+
+/// As [`rookery`], by a shell's script that runs it.
+pub(crate) fn rookery_by(script: &str, data: &Path) -> Command {
     let mut shell = Command::new("/bin/sh");
-    let script = format!("ulimit {ulimit} && exec \"$0\"");
-    shell.args(["-c", &script, env!("CARGO_BIN_EXE_rookery")]);
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_rookery")]);
     on_free_ports(shell, data)
 }
 
@@ -224,6 +229,14 @@ fn a_setting_that_was_nearly_named_or_is_no_text_stops_the_start() {
     let no_text = printed("REGISTRATION_MODE", OsStr::from_bytes(b"closed\xff"));
     assert_eq!(no_text.0, Some(1));
     assert!(no_text.1.contains("registration.mode"), "{}", no_text.1);
+    // Nor is another folder taken, whose name has something else for the byte.
+    let no_text = printed("ROOKERY__DATA_DIR", OsStr::from_bytes(b"data\xff"));
+    let line = "rookery: data_dir: expected UTF-8 (in environment: ROOKERY__DATA_DIR)\n";
+    assert_eq!(no_text, (Some(1), line.to_owned()));
+    let token = OsStr::from_bytes(b"a token of some length\xff");
+    let out = rookery(data.path()).args(["ops", "tree"]).env("ROOKERY_OPS_TOKEN", token).output();
+    let said = String::from_utf8(out.unwrap().stderr).unwrap();
+    assert_eq!(said, "rookery: ROOKERY_OPS_TOKEN: expected UTF-8\n");
     // What a start would refuse is said, and printed all the same.
     let alone = OsStr::new("https://rookery.example.org");
     let incomplete = printed("ROOKERY__SERVER__PUBLIC_URL", alone);
@@ -246,6 +259,34 @@ fn a_setting_that_was_nearly_named_or_is_no_text_stops_the_start() {
     let untraced = printed("ROOKERY__TRACES__ENDPOINT", no_address);
     assert_eq!(untraced.0, Some(1));
     assert!(untraced.1.contains("traces.endpoint"), "{}", untraced.1);
+}
+
+#[test]
+fn what_has_a_settings_files_name_is_read_or_refused() {
+    let data = tempfile::tempdir().unwrap();
+    let printed = |arguments: &[&str]| {
+        let mut command = rookery(data.path());
+        command.arg("config").args(arguments).stdin(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // It may have refused before it read.
+        let _ = child.stdin.take().unwrap().write_all(b"[limits]\nmax_embeds = 7\n");
+        let out = child.wait_with_output().unwrap();
+        (String::from_utf8(out.stdout).unwrap(), String::from_utf8(out.stderr).unwrap())
+    };
+    let (text, line) = printed(&["--config", "/dev/stdin"]);
+    assert!(text.contains("max_embeds = 7 # /dev/stdin"), "{line}");
+    let path = data.path().join("rookery.toml");
+    for named in [&[][..], &["--config", "rookery.toml"]] {
+        fs::create_dir(&path).unwrap();
+        let line = "rookery: settings file rookery.toml: a folder\n";
+        assert_eq!(printed(named), (String::new(), line.to_owned()));
+        fs::remove_dir(&path).unwrap();
+        symlink("/no/such/file.toml", &path).unwrap();
+        let line = "rookery: settings file rookery.toml: a link that leads nowhere\n";
+        assert_eq!(printed(named), (String::new(), line.to_owned()));
+        fs::remove_file(&path).unwrap();
+    }
+    assert!(printed(&[]).0.contains("\nmax_embeds = 50\n"));
 }
 
 #[test]
@@ -320,6 +361,16 @@ async fn connections_leave_files_to_the_database_and_to_operators() {
     let log = String::from_utf8(out.stderr).unwrap();
     assert!(log.contains("server.connections_max is lowered"), "{log}");
     assert!(!log.contains("no connection was accepted"), "{log}");
+}
+
+#[test]
+fn a_start_that_meets_the_bound_of_file_sizes_ends_with_a_line() {
+    let data = tempfile::tempdir().unwrap();
+    // Not enough for a new database, whatever the shell counts in.
+    let out = rookery_within("-f 64", data.path()).output().unwrap();
+    let text = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(1), "{text}");
+    assert!(text.starts_with("rookery: data_dir: ") && text.contains("I/O error"), "{text}");
 }
 
 #[test]

@@ -17,11 +17,14 @@ use tokio::{
 use crate::{
     harness::{Answer, RawConnection, TestServer, apps::guestbook},
     ops::metrics::samples,
-    process::{addresses, rookery},
+    process::{addresses, rookery, rookery_by},
 };
 
 /// For what happens at once.
 const TOO_LONG: Duration = Duration::from_secs(20);
+
+/// A script that starts it with no signal ignored, also where the tests run in the background.
+const AS_FROM_A_TERMINAL: &str = "exec env --default-signal=HUP,INT \"$0\"";
 
 fn signal(child: &Child, name: &str) {
     let pid = child.id().to_string();
@@ -51,10 +54,30 @@ async fn unfinished(site: SocketAddr) -> RawConnection {
 #[tokio::test]
 async fn a_closed_terminal_drains() {
     let data = tempfile::tempdir().unwrap();
-    let mut child = rookery(data.path()).spawn().unwrap();
+    let mut child = rookery_by(AS_FROM_A_TERMINAL, data.path()).spawn().unwrap();
     addresses(&mut child);
     signal(&child, "-HUP");
-    assert_eq!(end_of(child).await, (Some(0), String::new()));
+    let (code, log) = end_of(child).await;
+    assert_eq!((code, log.lines().count()), (Some(0), 1), "{log}");
+    assert!(log.contains("draining") && log.contains("SIGHUP"), "{log}");
+}
+
+#[tokio::test]
+async fn what_the_process_was_started_to_ignore_does_not_end_it() {
+    let data = tempfile::tempdir().unwrap();
+    let script = "trap '' HUP INT && exec \"$0\"";
+    let mut child = rookery_by(script, data.path()).spawn().unwrap();
+    let (_, ops) = addresses(&mut child);
+    rookery::outbound::install_tls();
+    for name in ["-HUP", "-INT"] {
+        signal(&child, name);
+        let ready = reqwest::get(format!("http://{ops}/alive")).await;
+        assert_eq!(ready.expect("it goes on").status(), 200, "{name}");
+    }
+    signal(&child, "-TERM");
+    let (code, log) = end_of(child).await;
+    assert_eq!((code, log.matches("draining").count()), (Some(0), 1), "{log}");
+    assert!(log.contains("SIGTERM"), "{log}");
 }
 
 #[tokio::test]
@@ -73,8 +96,8 @@ async fn a_start_that_waits_for_its_database_ends_when_it_is_told_to() {
 #[tokio::test]
 async fn a_second_interrupt_ends_at_once_and_a_second_sigterm_does_not() {
     let data = tempfile::tempdir().unwrap();
-    let mut child =
-        rookery(data.path()).env("ROOKERY__SERVER__DRAIN_TIMEOUT_S", "600").spawn().unwrap();
+    let mut command = rookery_by(AS_FROM_A_TERMINAL, data.path());
+    let mut child = command.env("ROOKERY__SERVER__DRAIN_TIMEOUT_S", "600").spawn().unwrap();
     let (site, ops) = addresses(&mut child);
     let _running = unfinished(site).await;
     signal(&child, "-TERM");

@@ -4,18 +4,21 @@
 //! environment override it. What a setting *does* is decided by the room that reads it.
 
 mod check;
+mod environment;
 mod sections;
 mod show;
 mod source;
 
 use std::path::Path;
 
+use figment::Figment;
+
+pub use environment::Environment;
+pub(crate) use environment::without_effect;
 pub use sections::{
     Apps, AppsMode, Challenge, Community, Config, Domains, Feed, Log, LogFormat, Mail, Meters, Ops,
     RateLimit, Registration, RegistrationMode, Screenshot, Server, Storage, Traces,
 };
-pub use source::Environment;
-pub(crate) use source::without_effect;
 
 /// The documented defaults, as they are compiled in.
 pub const DEFAULTS: &str = include_str!("../../config/default.toml");
@@ -31,22 +34,29 @@ pub struct ConfigError(pub(crate) String);
 /// # Errors
 /// [`ConfigError`] for an unknown, malformed or contradictory setting.
 pub fn load(file: Option<&Path>, environment: &Environment) -> Result<Config, ConfigError> {
-    let figment = source::figment(file, environment)?;
+    extract(&source::figment(file, environment)?)
+}
+
+fn extract(figment: &Figment) -> Result<Config, ConfigError> {
     let config: Config = figment.extract().map_err(|error| source::explain(&error))?;
     check::check(&config)?;
     Ok(config)
 }
 
-/// What is in force, as TOML, one line per setting with its origin; secrets masked. Above it what is
-/// set and does nothing.
+/// As [`load`], and what is in force as TOML, one line per setting with its origin; secrets masked.
+/// Above it what is set and does nothing.
 ///
 /// # Errors
 /// As [`load`].
-pub fn describe(file: Option<&Path>, environment: &Environment) -> Result<String, ConfigError> {
-    load(file, environment)?;
+pub fn describe(
+    file: Option<&Path>,
+    environment: &Environment,
+) -> Result<(Config, String), ConfigError> {
+    let figment = source::figment(file, environment)?;
+    let config = extract(&figment)?;
     let idle = without_effect(environment).into_iter();
     let idle: String = idle.map(|name| format!("# {name} is set: {NO_EFFECT}\n")).collect();
-    Ok(idle + &show::describe(&source::figment(file, environment)?))
+    Ok((config, idle + &show::describe(&figment)))
 }
 
 /// What is to be said of [`without_effect`].

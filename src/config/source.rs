@@ -1,215 +1,86 @@
 //! Where settings come from: the compiled defaults, a file, the environment. The defaults are also
-//! the list of what exists and of which type it is, so a variable that fits none of them is found
-//! by its own name.
+//! the list of what exists and of which type it is.
 
 use std::{
-    collections::BTreeMap,
+    fs,
+    io::ErrorKind,
     net::IpAddr,
     path::{Path, PathBuf},
 };
 
 use figment::{
     Figment, Metadata, Profile, Provider,
-    error::Kind,
+    error::{Actual, Kind},
     providers::{Format as _, Toml},
-    value::{Dict, Map, Num, Value},
+    value::{Dict, Map, Value},
 };
 use ipnet::{IpNet, Ipv4Net};
 use serde::{Deserialize as _, Deserializer, de::Error as _};
 
-use super::{ConfigError, DEFAULTS};
+use super::{
+    ConfigError, DEFAULTS,
+    environment::{Environment, Variables, wanted},
+};
 
-/// The prefix of settings in the environment; also the separator between section and key.
-const PREFIX: &str = "ROOKERY__";
-/// What is written for it by mistake.
-const NEAR_PREFIX: &str = "ROOKERY_";
-/// The variable that names the settings file.
-const FILE_VARIABLE: &str = "ROOKERY_CONFIG";
 /// The settings file that is read where it exists and none is named.
 const DEFAULT_FILE: &str = "rookery.toml";
 
 /// Bits before the IPv4 address in an IPv6 address that is one of IPv4 (`::ffff:192.0.2.1`).
 const MAPPED_PREFIX_LEN: u8 = 96;
 
-/// The source documents' own names, which work as they are.
-const DOCUMENTED_NAMES: &[(&str, &str)] = &[
-    ("REGISTRATION_MODE", "registration.mode"),
-    ("MAX_APPS_PER_ACCOUNT", "limits.max_apps_per_account"),
-    ("MAX_DOMAINS_PER_ACCOUNT", "limits.max_domains_per_account"),
-    ("MAX_ROWS_PER_ACCOUNT", "limits.max_rows_per_account"),
-    ("MAX_ROWS_PER_APP", "limits.max_rows_per_app"),
-    ("MAX_STORAGE_BYTES_PER_APP", "limits.max_storage_bytes_per_app"),
-    ("MAX_COLLECTIONS_PER_APP", "limits.max_collections_per_app"),
-    ("MAX_EMBEDS", "limits.max_embeds"),
-    ("MAX_EXTERNAL_HOSTS", "limits.max_external_hosts"),
-    ("MAX_MANIFEST_BYTES", "limits.max_manifest_bytes"),
-    ("MAX_SCHEMA_BYTES", "limits.max_schema_bytes"),
-    ("MAX_EVENT_DATA_BYTES", "limits.max_event_data_bytes"),
-    ("NOTIFY_EXTERNAL_ENABLED", "limits.notify_external_enabled"),
-    ("COMMUNITY_REVIEW_OPERATOR_EMAILS", "community.review_operator_emails"),
-    ("SMTP_URL", "mail.smtp_url"),
-    // OpenTelemetry's own names.
-    ("OTEL_EXPORTER_OTLP_ENDPOINT", "traces.endpoint"),
-    ("OTEL_EXPORTER_OTLP_HEADERS", "traces.headers"),
-];
-
-/// The source documents' names for settings of parts that this build does not have.
-const UNBUILT_NAMES: &[&str] = &[
-    "INGEST_MAX_BODY_BYTES",
-    "MAX_ARTIFACT_BYTES",
-    "MAX_ATTACHMENTS_PER_ACCOUNT",
-    "MAX_TASTE_BYTES",
-];
-
-/// The process's environment, or a test's.
-#[derive(Debug, Clone, Default)]
-pub struct Environment(BTreeMap<String, String>);
-
-impl Environment {
-    /// The environment of this process; variables that are not UTF-8 are none of ours.
-    #[must_use]
-    pub fn of_process() -> Self {
-        // A value that is no text must not be passed over: what stands in its place is refused, or
-        // fits nothing.
-        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
-            Some((name.into_string().ok()?, value.to_string_lossy().into_owned()))
-        };
-        Self(std::env::vars_os().filter_map(text).collect())
-    }
-}
-
-impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Environment {
-    fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
-        Self(pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
-    }
-}
-
-/// The variables that are set and do nothing, because this build has not what they are for.
-pub(crate) fn without_effect(environment: &Environment) -> Vec<&'static str> {
-    UNBUILT_NAMES.iter().copied().filter(|name| environment.0.contains_key(*name)).collect()
-}
-
-/// The layers, not yet extracted.
+/// The layers, not yet extracted. The file is read once: it may be a pipe.
 pub(super) fn figment(
     file: Option<&Path>,
     environment: &Environment,
 ) -> Result<Figment, ConfigError> {
-    let defaults = Figment::from(Toml::string(DEFAULTS));
-    let variables = Variables::read(environment, &defaults)?;
-    let mut figment = defaults;
-    if let Some(path) = settings_file(file, environment)? {
-        figment = figment.merge(Toml::file_exact(path));
+    let mut figment = defaults();
+    let variables = Variables::read(environment, &figment)?;
+    if let Some(file) = SettingsFile::read(file, environment)? {
+        figment = figment.merge(file);
     }
     Ok(figment.merge(variables))
 }
 
-fn settings_file(
-    file: Option<&Path>,
-    environment: &Environment,
-) -> Result<Option<PathBuf>, ConfigError> {
-    let named = file.map(Path::to_path_buf).or_else(|| {
-        environment.0.get(FILE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from)
-    });
-    match named {
-        Some(path) if path.is_file() => Ok(Some(path)),
-        Some(path) => Err(ConfigError(format!("settings file {}: not found", path.display()))),
-        None => Ok(Some(PathBuf::from(DEFAULT_FILE)).filter(|path| path.is_file())),
+fn defaults() -> Figment {
+    Figment::from(Toml::string(DEFAULTS))
+}
+
+/// The layer of the file.
+struct SettingsFile {
+    path: PathBuf,
+    text: String,
+}
+
+impl SettingsFile {
+    /// Whatever has the name of one is it: a folder (Docker makes one where what it is to mount is
+    /// missing) or a link that leads nowhere does not mean that nobody wanted any.
+    fn read(file: Option<&Path>, environment: &Environment) -> Result<Option<Self>, ConfigError> {
+        let path = match file.or_else(|| environment.settings_file()) {
+            Some(named) => named,
+            None if Path::new(DEFAULT_FILE).symlink_metadata().is_ok() => Path::new(DEFAULT_FILE),
+            None => return Ok(None),
+        };
+        let text = fs::read_to_string(path).map_err(|error| {
+            let why = match error.kind() {
+                ErrorKind::NotFound if path.is_symlink() => "a link that leads nowhere".to_owned(),
+                ErrorKind::NotFound => "not found".to_owned(),
+                ErrorKind::IsADirectory => "a folder".to_owned(),
+                ErrorKind::InvalidData => "not UTF-8".to_owned(),
+                _ => error.to_string(),
+            };
+            ConfigError(format!("settings file {}: {why}", path.display()))
+        })?;
+        Ok(Some(Self { path: path.to_owned(), text }))
     }
 }
 
-/// The layer of the environment.
-struct Variables {
-    values: Dict,
-    /// The variable that set each setting, by its path.
-    names: BTreeMap<String, String>,
-}
-
-impl Variables {
-    fn read(environment: &Environment, defaults: &Figment) -> Result<Self, ConfigError> {
-        let (mut values, mut names) = (Dict::new(), BTreeMap::new());
-        let near_miss = environment.0.keys().find(|name| {
-            let rest = name.strip_prefix(NEAR_PREFIX);
-            rest.is_some_and(|rest| !rest.starts_with('_') && rest.contains("__"))
-        });
-        if let Some(name) = near_miss {
-            let why = format!("{name}: settings begin with {PREFIX} (two underscores)");
-            return Err(ConfigError(why));
-        }
-        // The documented names first, so that the longer, more specific spelling wins.
-        let documented = DOCUMENTED_NAMES.iter().filter_map(|(name, path)| {
-            environment.0.get(*name).map(|value| (*name, (*path).to_owned(), value))
-        });
-        let prefixed = environment.0.iter().filter_map(|(name, value)| {
-            let path = name.strip_prefix(PREFIX)?.to_ascii_lowercase().replace("__", ".");
-            Some((name.as_str(), path, value))
-        });
-        for (name, path, text) in documented.chain(prefixed) {
-            let like = defaults.find_value(&path).ok().filter(|value| value.as_dict().is_none());
-            let like = like.ok_or_else(|| ConfigError(format!("{name}: no such setting")))?;
-            let value = parse_as(&like, text)
-                .ok_or_else(|| ConfigError(format!("{name}: expected {}", wanted(&like))))?;
-            insert(&mut values, &path, value);
-            names.insert(path, name.to_owned());
-        }
-        Ok(Self { values, names })
-    }
-}
-
-impl Provider for Variables {
+impl Provider for SettingsFile {
     fn metadata(&self) -> Metadata {
-        let names = self.names.clone();
-        Metadata::named("environment").interpolater(move |_: &Profile, keys: &[&str]| {
-            names
-                .get(&keys.join("."))
-                .cloned()
-                .unwrap_or_else(|| format!("{PREFIX}{}", keys.join("__").to_ascii_uppercase()))
-        })
+        Metadata::from("TOML file", self.path.as_path())
     }
 
     fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
-        Ok(Map::from([(Profile::Default, self.values.clone())]))
-    }
-}
-
-/// Reads `text` as a value of the same type as the default.
-fn parse_as(like: &Value, text: &str) -> Option<Value> {
-    let text = text.trim();
-    Some(match like {
-        Value::Bool(..) => match text {
-            "true" | "1" => Value::from(true),
-            "false" | "0" => Value::from(false),
-            _ => return None,
-        },
-        Value::Num(_, Num::F32(_) | Num::F64(_)) => Value::from(text.parse::<f64>().ok()?),
-        Value::Num(..) => Value::from(text.parse::<u64>().ok()?),
-        Value::Array(..) => {
-            let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
-            Value::from(items.map(Value::from).collect::<Vec<_>>())
-        }
-        _ => Value::from(text),
-    })
-}
-
-fn wanted(like: &Value) -> &'static str {
-    match like {
-        Value::Bool(..) => "true or false",
-        Value::Num(..) => "a whole number, 0 or more",
-        Value::Array(..) => "a list with commas",
-        _ => "text",
-    }
-}
-
-fn insert(dict: &mut Dict, path: &str, value: Value) {
-    match path.split_once('.') {
-        None => {
-            dict.insert(path.to_owned(), value);
-        }
-        Some((section, rest)) => {
-            let entry = dict.entry(section.to_owned()).or_insert_with(|| Value::from(Dict::new()));
-            if let Value::Dict(_, inner) = entry {
-                insert(inner, rest, value);
-            }
-        }
+        Toml::string(&self.text).data()
     }
 }
 
@@ -227,7 +98,16 @@ pub(super) fn explain(error: &figment::Error) -> ConfigError {
             }
             "no such setting".to_owned()
         }
-        Kind::InvalidType(_, expected) | Kind::InvalidValue(_, expected) => {
+        Kind::InvalidType(actual, expected) | Kind::InvalidValue(actual, expected) => {
+            let expected = match (defaults().find_value(&path), actual) {
+                (Ok(Value::String(..)), Actual::Str(_)) => expected,
+                (Ok(Value::Num(..)), Actual::Unsigned(_) | Actual::Signed(1..)) => {
+                    "a smaller number"
+                }
+                (Ok(like), _) => wanted(&like),
+                // One of a list, and lists are of texts.
+                (Err(_), _) => "text",
+            };
             format!("expected {expected}")
         }
         Kind::UnknownVariant(_, known) => format!("expected one of {}", known.join(", ")),

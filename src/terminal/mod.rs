@@ -10,6 +10,7 @@ pub mod text;
 pub mod top;
 
 use std::{
+    env::VarError,
     io::IsTerminal as _,
     path::{Path, PathBuf},
 };
@@ -163,16 +164,26 @@ impl From<Over> for Window {
     }
 }
 
+/// What a variable holds, where it is set.
+fn variable(name: &str) -> Result<Option<String>, String> {
+    match std::env::var(name) {
+        Err(VarError::NotUnicode(_)) => Err(format!("{name}: expected UTF-8")),
+        text => Ok(text.ok().filter(|text| !text.is_empty())),
+    }
+}
+
 /// Does what was asked and returns what to print.
 ///
 /// # Errors
 /// One line that says why it was not done.
 pub async fn run(config: &Config, args: OpsArgs) -> Result<String, String> {
-    let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
-    let url = args.url.or_else(|| variable(URL_VARIABLE));
+    let url = match args.url {
+        None => variable(URL_VARIABLE)?,
+        given => given,
+    };
     let token = match args.token_file {
         Some(file) => token_of(&file)?,
-        None => variable(TOKEN_VARIABLE).map_or_else(|| config.ops.token.clone(), Into::into),
+        None => variable(TOKEN_VARIABLE)?.map_or_else(|| config.ops.token.clone(), Into::into),
     };
     let client = match url {
         Some(url) => OpsClient::new(&url, token)?,

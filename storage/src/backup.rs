@@ -6,7 +6,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     future::Future,
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, chown},
     path::Path,
     pin::pin,
     sync::{
@@ -159,32 +159,57 @@ fn restore_file(file: &Path, folder: &Path, force: bool) -> Result<()> {
     check(file)?;
     create_folder(folder)?;
     let _lock = LockFile::take(folder)?;
-    end_restore(folder)?;
+    give_to_its_user(&folder.join(LOCK_FILE), folder)?;
+    remove_half(folder)?;
+    // What an earlier restore has made whole counts, and is replaced as the database is.
     if !force && holds_anything(folder)? {
         return Err(failed(folder, "it is not empty; --force replaces its database"));
     }
     let database = folder.join(DATABASE_FILE);
     let partial = with_suffix(&database, RESTORING);
-    copy_with_new_histories(file, &partial).inspect_err(|_| {
-        let _ = end_restore(folder);
+    let copied = copy_with_new_histories(file, &partial);
+    copied.and_then(|()| give_to_its_user(&partial, folder)).inspect_err(|_| {
+        let _ = remove_half(folder);
     })?;
     let whole = with_suffix(&database, RESTORED);
     fs::rename(&partial, &whole).map_err(|error| failed(&whole, error))?;
     sync(folder)?;
-    end_restore(folder)
+    put_in_place(folder)
 }
 
 /// Ends a restore that was cut short: a file that is whole becomes the database, and one that is not
 /// goes. Whoever calls it has the folder to itself.
+///
+/// # Errors
+/// Also when a file has the name of a whole one and is none: then the database stays as it is.
 pub(crate) fn end_restore(folder: &Path) -> Result<()> {
-    let database = folder.join(DATABASE_FILE);
-    let partial = with_suffix(&database, RESTORING);
+    let whole = with_suffix(&folder.join(DATABASE_FILE), RESTORED);
+    if whole.try_exists().map_err(|error| failed(&whole, error))? {
+        check(&whole).map_err(|error| match error {
+            StorageError::Open(_) => error,
+            other => failed(&whole, other),
+        })?;
+        put_in_place(folder)?;
+    }
+    remove_half(folder)
+}
+
+/// Removes what a restore was writing.
+fn remove_half(folder: &Path) -> Result<()> {
+    let partial = with_suffix(&folder.join(DATABASE_FILE), RESTORING);
     for suffix in ["", "-journal", "-wal", "-shm"] {
         remove(&with_suffix(&partial, suffix))?;
     }
+    Ok(())
+}
+
+/// Makes the whole file the database.
+fn put_in_place(folder: &Path) -> Result<()> {
+    let database = folder.join(DATABASE_FILE);
     let whole = with_suffix(&database, RESTORED);
-    if !whole.try_exists().map_err(|error| failed(&whole, error))? {
-        return Ok(());
+    // Of a copy in the mode of a server's database a reader leaves these, empty.
+    for suffix in ["-wal", "-shm"] {
+        remove(&with_suffix(&whole, suffix))?;
     }
     // Before the rename, and durably: a log of the replaced database would be replayed into the new
     // one.
@@ -194,6 +219,21 @@ pub(crate) fn end_restore(folder: &Path) -> Result<()> {
     sync(folder)?;
     fs::rename(&whole, &database).map_err(|error| failed(&database, error))?;
     sync(folder)
+}
+
+/// Gives a file that root has made to the user who has the folder, or the database in it: whoever restores
+/// as root is not the service, and the mode shuts everybody else out.
+fn give_to_its_user(file: &Path, folder: &Path) -> Result<()> {
+    let ungiven = |error: std::io::Error| failed(file, error);
+    if fs::metadata(file).map_err(ungiven)?.uid() != 0 {
+        return Ok(());
+    }
+    let had = [folder.to_owned(), folder.join(DATABASE_FILE)];
+    let mut owners = had.iter().filter_map(|path| fs::metadata(path).ok());
+    match owners.find(|owner| owner.uid() != 0) {
+        Some(owner) => chown(file, Some(owner.uid()), Some(owner.gid())).map_err(ungiven),
+        None => Ok(()),
+    }
 }
 
 fn remove(path: &Path) -> Result<()> {

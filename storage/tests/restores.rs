@@ -1,6 +1,10 @@
 //! A restore that a crash cuts short: what the next start finds after each of its steps.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt as _, chown},
+    path::Path,
+};
 
 use rookery_storage::{
     Db, StorageOptions,
@@ -77,5 +81,85 @@ fn a_restore_that_is_cut_short_has_happened_or_has_not() {
         fs::write(options.data_dir.join(whole), &file).unwrap();
         restore(&options, &new, true).await.unwrap();
         assert_eq!(found(&options.data_dir).await, [false, true]);
+    });
+}
+
+#[test]
+fn what_is_only_called_a_whole_restore_replaces_nothing() {
+    on_sqlite(async |test: &TestDb| {
+        human(&test.db, "old@example.com").await;
+        let out = tempfile::tempdir().unwrap();
+        let backed_up = out.path().join("backup.db");
+        backup(&test.options, &backed_up, std::future::pending()).await.unwrap();
+        let half = fs::read(&backed_up).unwrap();
+        let foreign = out.path().join("foreign.db");
+        let other = rusqlite::Connection::open(&foreign).unwrap();
+        other.execute_batch("create table x (a)").unwrap();
+        drop(other);
+
+        let whole = "rookery.db.restored";
+        for (what, content) in [
+            ("empty", vec![]),
+            ("text", b"not a database, whatever it is called".repeat(100)),
+            ("another program's", fs::read(&foreign).unwrap()),
+            ("half", half[..half.len() / 2].to_vec()),
+        ] {
+            let folder = out.path().join(what);
+            fs::create_dir(&folder).unwrap();
+            // A database that was killed, with its log.
+            for suffix in ["", "-wal"] {
+                let name = format!("rookery.db{suffix}");
+                fs::copy(test.options.data_dir.join(&name), folder.join(&name)).unwrap();
+            }
+            fs::write(folder.join(whole), &content).unwrap();
+            let options = StorageOptions::sqlite(&folder);
+            let refused = Db::connect(&options).await.map(drop).unwrap_err().to_string();
+            let named = folder.join(whole).display().to_string();
+            assert!(refused.contains(&named), "{what}: {refused}");
+            assert_eq!(fs::read(folder.join(whole)).unwrap(), content, "{what}");
+            assert!(restore(&options, &backed_up, false).await.is_err(), "{what}");
+            fs::remove_file(folder.join(whole)).unwrap();
+            assert_eq!(found(&folder).await, [true, false], "{what}");
+            // A restore that is meant takes the place of whatever is there.
+            fs::write(folder.join(whole), &content).unwrap();
+            restore(&options, &backed_up, true).await.unwrap();
+            assert_eq!(names(&folder), Vec::<String>::new(), "{what}");
+            assert_eq!(found(&folder).await, [true, false], "{what}");
+        }
+    });
+}
+
+#[test]
+fn what_root_restores_is_the_services() {
+    // Debian's nobody.
+    const SERVICE: u32 = 65_534;
+    on_sqlite(async |test: &TestDb| {
+        let out = tempfile::tempdir().unwrap();
+        if fs::metadata(out.path()).unwrap().uid() != 0 {
+            // Only root gives files away.
+            return;
+        }
+        let backed_up = out.path().join("backup.db");
+        backup(&test.options, &backed_up, std::future::pending()).await.unwrap();
+        let folder = out.path().join("data");
+        let path = |name: &str| folder.join(name);
+        let owner = |name: &str| {
+            let made = fs::metadata(path(name)).unwrap();
+            (made.uid(), made.gid())
+        };
+        let options = StorageOptions::sqlite(&folder);
+        fs::create_dir(&folder).unwrap();
+        chown(&folder, Some(SERVICE), Some(SERVICE)).unwrap();
+        restore(&options, &backed_up, false).await.unwrap();
+        assert_eq!(owner("rookery.db"), (SERVICE, SERVICE));
+        assert_eq!(owner("rookery.lock"), (SERVICE, SERVICE));
+        // In a folder that the service may only write in.
+        chown(&folder, Some(0), Some(SERVICE)).unwrap();
+        restore(&options, &backed_up, true).await.unwrap();
+        assert_eq!(owner("rookery.db"), (SERVICE, SERVICE));
+        // Where nobody else has anything, it stays with root.
+        chown(path("rookery.db"), Some(0), Some(0)).unwrap();
+        restore(&options, &backed_up, true).await.unwrap();
+        assert_eq!(owner("rookery.db"), (0, 0));
     });
 }

@@ -149,7 +149,7 @@ pub async fn run(client: OpsClient, wanted: Wanted) -> Result<(), String> {
     let asking = tokio::spawn(keep_looking(client, wanted_now, looks));
     let ended = tokio::select! {
         ended = &mut screen => ended,
-        () = signals.stop() => {
+        _ = signals.stop() => {
             over.store(true, Ordering::Relaxed);
             screen.await
         }

@@ -74,7 +74,7 @@ fn run_with_faults() -> Result<(), String> {
         let (site, ops) = (server.site_address(), server.ops_address());
         say(&format!("Rookery listens on http://{site} (operators: http://{ops})"));
         let ended = tokio::select! {
-            () = signals.stop() => Ok(()),
+            _ = signals.stop() => Ok(()),
             () = server.state().rooms.runtime.broken() => Err("the store is broken".to_owned()),
             () = obey(&server, &clock), if takes_orders => Ok(()),
         };
