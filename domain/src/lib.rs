@@ -35,6 +35,7 @@ pub mod meters;
 pub mod operator;
 pub mod orgs;
 pub mod patch;
+pub mod pointer;
 pub mod previews;
 pub mod principal;
 pub mod public_net;

@@ -16,6 +16,7 @@ use super::{
 use crate::{
     ErrorCode, Result,
     limits::Limits,
+    pointer,
     schema::{
         CompiledSchema, Trials, admits_date, admits_field, check_form, check_patterns, survey,
     },
@@ -158,5 +159,5 @@ fn referenced(reference: &Value) -> std::result::Result<String, ()> {
         return Err(());
     }
     let name = percent_decode_str(name).decode_utf8().map_err(drop)?;
-    Ok(name.replace("~1", "/").replace("~0", "~"))
+    Ok(pointer::name(&name).into_owned())
 }

@@ -2,10 +2,9 @@
 //!
 //! What is not here: any rule of the manifest.
 
-use std::fmt::Display;
-
 use serde_json::{Value, json};
 
+pub(super) use crate::pointer::at;
 pub(super) use crate::text::quoted as quoted_text;
 use crate::{Error, ErrorCode, Result};
 
@@ -68,16 +67,6 @@ pub(super) fn one(code: ErrorCode, path: &str, message: impl Into<String>) -> Er
     let violations = [json!({"path": path, "message": message})];
     Error::new(code, format!("{place}: {message}"))
         .with_details(json!({"path": path, "violations": violations}))
-}
-
-/// The pointer of a member or item of what `base` points to (RFC 6901).
-pub(super) fn at(base: &str, token: impl Display) -> String {
-    let token = token.to_string();
-    if token.contains(['~', '/']) {
-        format!("{base}/{}", token.replace('~', "~0").replace('/', "~1"))
-    } else {
-        format!("{base}/{token}")
-    }
 }
 
 /// A value as a message shows it: JSON, cut to a bounded length.

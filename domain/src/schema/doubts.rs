@@ -3,10 +3,10 @@
 
 use serde_json::Value;
 
-use crate::text::quoted;
+use crate::{pointer, text::quoted};
 
 use super::{
-    inspect::{Fault, Faults, escaped},
+    inspect::{Fault, Faults},
     keywords::{self, Holds},
 };
 
@@ -25,17 +25,17 @@ pub fn doubts(schema: &Value) -> Faults {
 fn walk(schema: &Value, pointer: &str, found: &mut Faults) {
     let Value::Object(members) = schema else { return };
     for (keyword, value) in members {
-        let pointer = format!("{pointer}/{}", escaped(keyword));
+        let pointer = pointer::at(pointer, keyword);
         match (keywords::holds(keyword), value) {
             (Some(Holds::Schema), schema) => walk(schema, &pointer, found),
             (Some(Holds::Named), Value::Object(named)) => {
                 for (name, schema) in named {
-                    walk(schema, &format!("{pointer}/{}", escaped(name)), found);
+                    walk(schema, &pointer::at(&pointer, name), found);
                 }
             }
             (Some(Holds::Listed), Value::Array(listed)) => {
                 for (index, schema) in listed.iter().enumerate() {
-                    walk(schema, &format!("{pointer}/{index}"), found);
+                    walk(schema, &pointer::at(&pointer, index), found);
                 }
             }
             (Some(_), _) => {}

@@ -7,6 +7,7 @@
 use serde_json::{Map, Value};
 
 use super::keywords::{self, Holds};
+use crate::pointer;
 
 /// Characters of one `pattern` or `patternProperties` name. Translating a pattern from ECMA 262
 /// takes time that grows with the square of its length.
@@ -156,7 +157,7 @@ impl Walk {
             );
         }
         for (keyword, value) in members {
-            let pointer = format!("{}/{}", location.pointer, escaped(keyword));
+            let pointer = pointer::at(location.pointer, keyword);
             let again = if RUNS_AGAIN.contains(&keyword.as_str()) { own } else { 0 };
             let unevaluated = location.unevaluated + again;
             let below = Location { pointer: &pointer, depth: location.depth + 1, unevaluated };
@@ -187,7 +188,7 @@ impl Walk {
         match (keywords::holds(keyword), value) {
             (Some(Holds::Named), Value::Object(named)) => {
                 for (name, schema) in named {
-                    let pointer = format!("{}/{}", location.pointer, escaped(name));
+                    let pointer = pointer::at(location.pointer, name);
                     if keyword == "patternProperties" {
                         self.pattern(name, &pointer);
                     }
@@ -197,7 +198,7 @@ impl Walk {
             (Some(Holds::Schema), schema) => self.schema(schema, location),
             (Some(Holds::Listed), Value::Array(schemas)) => {
                 for (index, schema) in schemas.iter().enumerate() {
-                    let pointer = format!("{}/{index}", location.pointer);
+                    let pointer = pointer::at(location.pointer, index);
                     self.schema(schema, below(&location, &pointer));
                 }
             }
@@ -218,7 +219,7 @@ impl Walk {
         match value {
             Value::Object(map) => {
                 for (name, member) in map {
-                    let pointer = format!("{}/{}", location.pointer, escaped(name));
+                    let pointer = pointer::at(location.pointer, name);
                     if matches!(name.as_str(), "$ref" | "$dynamicRef" | "$recursiveRef") {
                         self.keyword(name, member, below(&location, &pointer));
                     } else {
@@ -228,7 +229,7 @@ impl Walk {
             }
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    let pointer = format!("{}/{index}", location.pointer);
+                    let pointer = pointer::at(location.pointer, index);
                     self.unknown(item, below(&location, &pointer));
                 }
             }
@@ -258,9 +259,4 @@ fn unevaluated_keywords(members: &Map<String, Value>) -> usize {
         .into_iter()
         .filter(|keyword| members.contains_key(*keyword))
         .count()
-}
-
-/// One reference token of a JSON pointer (RFC 6901, section 4).
-pub(super) fn escaped(token: &str) -> String {
-    token.replace('~', "~0").replace('/', "~1")
 }

@@ -16,7 +16,7 @@ pub mod trash;
 pub mod way;
 
 use rookery_actors::app::render::path_segment;
-use rookery_domain::Error;
+use rookery_domain::{Error, pointer};
 use serde_json::Value;
 
 use crate::routes::site::notice::Notice;
@@ -63,9 +63,8 @@ fn fault(violation: &Value) -> String {
     let text = |name: &str| violation.get(name).and_then(Value::as_str).unwrap_or_default();
     let message = text("message");
     match text("path").strip_prefix('/') {
-        // A JSON pointer (RFC 6901).
         Some(path) => {
-            let field = path.replace("~1", "/").replace("~0", "~");
+            let field = pointer::name(path);
             format!("“{field}” {}", message.strip_prefix("the value ").unwrap_or(message))
         }
         None => message.to_owned(),
