@@ -243,13 +243,13 @@ impl Domains {
         Ok(())
     }
 
-    /// The edge provider's names for domains that are gone, which it still has to forget; at most
-    /// `limit`.
+    /// The edge provider's names for domains that are gone, which it still has to forget: in order,
+    /// behind `after`, at most `limit`.
     ///
     /// # Errors
     /// `unavailable`.
-    pub async fn leftovers(&self, limit: u32) -> Result<Vec<String>> {
-        Ok(domains::leftovers(&self.0.db, limit).await?)
+    pub async fn leftovers(&self, after: &str, limit: u32) -> Result<Vec<String>> {
+        Ok(domains::leftovers(&self.0.db, after, limit).await?)
     }
 
     /// Notes that the edge provider has forgotten a name.

@@ -158,33 +158,39 @@ impl CustomDomains {
         .await
     }
 
-    /// Has the edge provider forget the domains of destroyed apps; what it does not take stays for
-    /// the next time.
+    /// Has the edge provider forget the domains of destroyed apps, those behind `after`. Returns
+    /// behind which the next are: what it does not take has its turn again after all others.
     ///
     /// # Errors
     /// `unavailable` when storage does not answer.
-    pub async fn clean_up(&self, domains: &Domains) -> Result<()> {
-        for edge_id in domains.leftovers(LEFTOVERS_MAX).await? {
-            match self.edge.delete(&edge_id).await {
-                Ok(()) => domains.forgotten(&edge_id).await?,
+    pub async fn clean_up(&self, domains: &Domains, after: &str) -> Result<String> {
+        let mut leftovers = domains.leftovers(after, LEFTOVERS_MAX).await?;
+        for edge_id in &leftovers {
+            match self.edge.delete(edge_id).await {
+                Ok(()) => domains.forgotten(edge_id).await?,
                 // Those behind it have their turn all the same.
                 Err(error) => {
                     tracing::warn!(edge_id, %error, "the edge provider still has a domain")
                 }
             }
         }
-        Ok(())
+        let are_all = leftovers.len() < LEFTOVERS_MAX as usize;
+        Ok(leftovers.pop().filter(|_| !are_all).unwrap_or_default())
     }
 
     /// Cleans up every [`CLEAN_UP_INTERVAL`], until the server drains.
     pub async fn keep_clean(self: Arc<Self>, domains: Domains, drain: CancellationToken) {
+        let mut after = String::new();
         loop {
             tokio::select! {
                 () = drain.cancelled() => return,
                 () = tokio::time::sleep(CLEAN_UP_INTERVAL) => {}
             }
-            if let Err(error) = self.clean_up(&domains).await {
-                tracing::warn!(%error, "domains of destroyed apps could not be looked up");
+            match self.clean_up(&domains, &after).await {
+                Ok(last) => after = last,
+                Err(error) => {
+                    tracing::warn!(%error, "domains of destroyed apps could not be looked up")
+                }
             }
         }
     }

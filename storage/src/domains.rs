@@ -315,11 +315,11 @@ async fn leave(tx: &mut Tx, edge_id: &str) -> Result<u64> {
 }
 
 /// The edge provider's names for domains that are gone, which it still has to forget. One that
-/// another binding has taken over meanwhile is none.
+/// another binding has taken over meanwhile is none. In order, behind `after`, at most `limit`.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn leftovers(db: &Db, limit: u32) -> Result<Vec<String>> {
+pub async fn leftovers(db: &Db, after: &str, limit: u32) -> Result<Vec<String>> {
     db.execute(
         "delete from edge_leftovers where edge_id in
              (select edge_id from domains where edge_id is not null)",
@@ -327,7 +327,10 @@ pub async fn leftovers(db: &Db, limit: u32) -> Result<Vec<String>> {
     )
     .await?;
     let found: Vec<(String,)> = db
-        .all("select edge_id from edge_leftovers order by edge_id limit $1", args![limit])
+        .all(
+            "select edge_id from edge_leftovers where edge_id > $1 order by edge_id limit $2",
+            args![after, limit],
+        )
         .await?;
     Ok(found.into_iter().map(|(edge_id,)| edge_id).collect())
 }

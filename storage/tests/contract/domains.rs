@@ -142,7 +142,7 @@ contract! {
         mark(db, id).await;
         assert!(!prove(db, &pending).await, "it is being destroyed");
         domains::set_edge(db, pending.id, "e0".into()).await.unwrap();
-        assert_eq!(domains::leftovers(db, 1).await.unwrap(), ["e0"], "it may have been told already");
+        assert_eq!(domains::leftovers(db, "", 1).await.unwrap(), ["e0"], "it may have been told already");
         domains::forgotten(db, "e0").await.unwrap();
         let tried = domain(id, "late.example.com", 10);
         assert_eq!(bind(db, &tried).await, BindOutcome::Gone, "it is being destroyed");
@@ -155,10 +155,11 @@ contract! {
         bind(db, &next).await;
         assert!(prove(db, &next).await);
         domains::set_edge(db, next.id, "e3".into()).await.unwrap();
-        assert_eq!(domains::leftovers(db, 1).await.unwrap(), ["e1"]);
-        assert_eq!(domains::leftovers(db, 10).await.unwrap(), ["e1", "e2"]);
+        assert_eq!(domains::leftovers(db, "", 1).await.unwrap(), ["e1"]);
+        assert_eq!(domains::leftovers(db, "", 10).await.unwrap(), ["e1", "e2"]);
+        assert_eq!(domains::leftovers(db, "e1", 1).await.unwrap(), ["e2"], "one that stays holds up none");
         domains::forgotten(db, "e1").await.unwrap();
-        assert_eq!(domains::leftovers(db, 10).await.unwrap(), ["e2"]);
+        assert_eq!(domains::leftovers(db, "", 10).await.unwrap(), ["e2"]);
     }
 
     async fn what_the_edge_provider_came_to_call_a_domain_before_it_went_is_left_to_be_forgotten(
@@ -184,7 +185,7 @@ contract! {
         domains::set_edge(db, late.id, "e3".into()).await.unwrap();
         assert_eq!(domains::remove(db, late.clone()).await.unwrap(), []);
         domains::set_edge(db, late.id, "e4".into()).await.unwrap();
-        assert_eq!(domains::leftovers(db, 10).await.unwrap(), ["e2", "e3", "e4"]);
+        assert_eq!(domains::leftovers(db, "", 10).await.unwrap(), ["e2", "e3", "e4"]);
     }
 
     async fn the_oldest_comes_first(test: &TestDb) {
