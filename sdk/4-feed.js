@@ -86,10 +86,11 @@ const follow = async (signal) => {
         continue;
       }
       // A session that ended under a living stream is replaced when the stream is opened again.
-      if (isStale(failure) && lived) continue;
-      failAll(failure);
-      if (!failure.retryable) return;
-      if (failure.retryAfterMs) await sleep(failure.retryAfterMs, signal);
+      if (!isStale(failure) || !lived) {
+        failAll(failure);
+        if (!failure.retryable) return;
+        if (failure.retryAfterMs) await sleep(failure.retryAfterMs, signal);
+      }
     }
     await sleep(backoff(attempt), signal);
     attempt += 1;
