@@ -394,7 +394,11 @@ async fn guides_are_pages_and_markdown() {
         assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
         let here = format!("<a href=\"/reference/{name}\" aria-current=\"page\">");
         let wide = "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"";
-        assert!(!page.text.contains(&format!("{wide}\"")), "{name}: a table without a name");
+        let tables = page.text.split(wide).skip(1).map(|rest| rest.split('"').next());
+        let mut tables: Vec<_> = tables.collect();
+        assert!(!tables.contains(&Some("")), "{name}: a table without a name");
+        tables.sort_unstable();
+        assert!(tables.windows(2).all(|two| two[0] != two[1]), "{name}: two tables of one name");
         for part in ["<h1>", wide, "<pre tabindex=\"0\"><code>", &here] {
             assert!(page.text.contains(part), "{name}: {part}");
         }
