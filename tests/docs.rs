@@ -30,14 +30,13 @@ async fn an_operation_tells_its_credentials_and_its_errors() {
     assert_eq!(document["paths"]["/s/session"]["servers"][0]["url"], of_apps);
 
     let claimed = &document["paths"]["/v1/probe/claimed"]["post"];
-    // Answers with one error are written once for all operations.
+    // Answers with the same one or two errors are written once for all operations.
     let shared = |status: &str| {
         let target = claimed["responses"][status]["$ref"].as_str().expect("a reference");
         document.pointer(target.trim_start_matches('#')).expect("an answer")
     };
     assert_eq!(claimed["security"], json!([{"agent_key": []}]));
-    let refusals = claimed["responses"]["403"]["description"].as_str().unwrap();
-    assert_eq!(refusals, "`agent_not_claimed`, `forbidden`");
+    assert_eq!(shared("403")["description"], "`agent_not_claimed`, `forbidden`");
     assert_eq!(shared("409")["description"], "`conflict`");
     let optional = &document["paths"]["/v1/probe/optional"]["get"];
     assert_eq!(optional["security"], json!([{"human_session": []}, {}]));
