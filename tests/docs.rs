@@ -30,14 +30,13 @@ async fn an_operation_tells_its_credentials_and_its_errors() {
     assert_eq!(document["paths"]["/s/session"]["servers"][0]["url"], of_apps);
 
     let claimed = &document["paths"]["/v1/probe/claimed"]["post"];
-    // Answers with one error are written once for all operations.
+    // Answers with the same one or two errors are written once for all operations.
     let shared = |status: &str| {
         let target = claimed["responses"][status]["$ref"].as_str().expect("a reference");
         document.pointer(target.trim_start_matches('#')).expect("an answer")
     };
     assert_eq!(claimed["security"], json!([{"agent_key": []}]));
-    let refusals = claimed["responses"]["403"]["description"].as_str().unwrap();
-    assert_eq!(refusals, "`agent_not_claimed`, `forbidden`");
+    assert_eq!(shared("403")["description"], "`agent_not_claimed`, `forbidden`");
     assert_eq!(shared("409")["description"], "`conflict`");
     let optional = &document["paths"]["/v1/probe/optional"]["get"];
     assert_eq!(optional["security"], json!([{"human_session": []}, {}]));
@@ -394,7 +393,11 @@ async fn guides_are_pages_and_markdown() {
         assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
         let here = format!("<a href=\"/reference/{name}\" aria-current=\"page\">");
         let wide = "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"";
-        assert!(!page.text.contains(&format!("{wide}\"")), "{name}: a table without a name");
+        let tables = page.text.split(wide).skip(1).map(|rest| rest.split('"').next());
+        let mut tables: Vec<_> = tables.collect();
+        assert!(!tables.contains(&Some("")), "{name}: a table without a name");
+        tables.sort_unstable();
+        assert!(tables.windows(2).all(|two| two[0] != two[1]), "{name}: two tables of one name");
         for part in ["<h1>", wide, "<pre tabindex=\"0\"><code>", &here] {
             assert!(page.text.contains(part), "{name}: {part}");
         }

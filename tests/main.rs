@@ -9,6 +9,7 @@ mod coverage;
 mod crash;
 mod docs;
 mod errors;
+mod generators;
 mod harness;
 mod http;
 mod load;

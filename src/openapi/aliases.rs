@@ -11,7 +11,7 @@ use super::rules;
 const ALIASES: &[(&str, &str, &str)] = &[
     ("NewMember", "custom_role", "role"),
     ("UpdateMember", "custom_role", "role"),
-    ("NewGrantBody", "role", "custom_role"),
+    ("NewGrant", "role", "custom_role"),
 ];
 
 /// Lists every second name beside the first.
@@ -35,7 +35,8 @@ fn list(object: &mut Object, name: &str, second: &str) {
     let (keyword, rule) = match object.required.iter().position(|required| required == name) {
         Some(at) => {
             object.required.remove(at);
-            ("oneOf", json!([{"required": [name]}, {"required": [second]}]))
+            // Beside members, generators take it for a choice of types, and drop the members.
+            ("allOf", json!([{"oneOf": [{"required": [name]}, {"required": [second]}]}]))
         }
         None => ("not", both),
     };

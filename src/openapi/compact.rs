@@ -273,7 +273,8 @@ fn is_deprecated(schema: &RefOr<Schema>) -> bool {
 
 /// Whether a member has to be there unless its second name is (`list_aliases`).
 fn has_second_name(object: &Object, name: &str) -> bool {
-    let either = object.extensions.as_ref().and_then(|more| more.get("oneOf")?.as_array());
+    let either =
+        object.extensions.as_ref().and_then(|more| more.get("allOf")?[0]["oneOf"].as_array());
     either.is_some_and(|either| either.iter().any(|one| one["required"][0] == name))
 }
 

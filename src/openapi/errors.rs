@@ -1,5 +1,5 @@
-//! Answers with one error are the same on every operation that has it: the document holds each once,
-//! and refers to it by the error's name.
+//! Answers with the same error, or the same two, are the same on every operation that has them: the
+//! document holds each once, and refers to it by the errors' names.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,19 @@ use super::operation::operations;
 /// Has every answer with one error be the one of `components.responses`.
 pub(super) fn share(document: &mut OpenApi) {
     let names: BTreeMap<_, _> =
-        ErrorCode::ALL.iter().map(|code| (format!("`{code}`"), pascal(code.as_str()))).collect();
+        ErrorCode::ALL.iter().map(|code| (code.as_str(), pascal(code.as_str()))).collect();
     let mut shared = BTreeMap::<String, RefOr<Response>>::new();
     for operation in document.paths.paths.values_mut().flat_map(operations) {
         for answer in operation.responses.responses.values_mut() {
             let RefOr::T(response) = answer else { continue };
-            let Some(name) = names.get(&response.description) else { continue };
+            let codes = response.description.trim_matches('`').split("`, `");
+            let known: Option<Vec<_>> = codes.map(|code| Some(names.get(code)?.as_str())).collect();
+            // More names than two are longer than what they would stand for.
+            let Some(known) = known.filter(|known| known.len() <= 2) else { continue };
+            let name = known.join("Or");
             let first = shared.entry(name.clone()).or_insert_with(|| answer.clone());
             if first == answer {
-                *answer = Ref::from_response_name(name).into();
+                *answer = Ref::from_response_name(&name).into();
             }
         }
     }

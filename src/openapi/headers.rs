@@ -22,18 +22,23 @@ const ROW: &str = "RowRecord";
 
 /// The headers of any answer, to which answers refer by name.
 pub(super) fn components(components: ComponentsBuilder) -> ComponentsBuilder {
-    let text = |what| header(Type::String, what);
+    let request_id = "The request's id: that of the request, where it has a good one.";
     components
-        .header(REQUEST_ID, text("The request's id: that of the request, where it has a good one."))
+        .header(REQUEST_ID, header(Type::String, request_id))
         .header(RETRY_AFTER, header(Type::Integer, "Seconds after which to try again."))
-        .header(RATE_LIMIT, text("What is left of the limit, and seconds until it is whole."))
-        .header(RATE_LIMIT_POLICY, text("How many requests the limit allows, in how many seconds."))
 }
 
-/// The headers of what is kept or made, which operators do not ask for.
+/// The headers of what is kept, made or limited, which operators do not ask for.
 pub(super) fn api_components(components: ComponentsBuilder) -> ComponentsBuilder {
     let text = |what| header(Type::String, what);
     components
+        .header(
+            RATE_LIMIT,
+            text(
+                "What is left of the limit, and seconds until it is whole; where there is a limit.",
+            ),
+        )
+        .header(RATE_LIMIT_POLICY, text("How many requests the limit allows, in how many seconds."))
         .header(ETAG, text("The entity tag; a row's tells its version and when it was written."))
         .header(
             LOCATION,
@@ -53,15 +58,8 @@ fn header(kind: Type, what: &str) -> Header {
 }
 
 /// The headers of an answer with these errors.
-pub(super) fn of_errors(codes: &[ErrorCode]) -> Vec<&'static str> {
-    let mut names = Vec::new();
-    if codes.iter().any(|code| code.retryable()) {
-        names.push(RETRY_AFTER);
-    }
-    if codes.contains(&ErrorCode::RateLimited) {
-        names.extend([RATE_LIMIT, RATE_LIMIT_POLICY]);
-    }
-    names
+pub(super) fn of_errors(codes: &[ErrorCode]) -> &'static [&'static str] {
+    if codes.iter().any(|code| code.retryable()) { &[RETRY_AFTER] } else { &[] }
 }
 
 /// The conditions of a read that has an entity tag, and what they hold.
@@ -98,8 +96,9 @@ fn add_conditions(operation: &mut Operation) {
     }
 }
 
-/// Says on the answers of an operation what each carries, and which conditions it takes.
-pub(super) fn complete(operation: &mut Operation) {
+/// Says on the answers of an operation what each carries, and which conditions it takes. Those of the
+/// public listener tell how the client stands with the rate limit.
+pub(super) fn complete(operation: &mut Operation, is_limited: bool) {
     add_conditions(operation);
     let replays = operation.parameters.iter().flatten().any(|parameter| {
         matches!(parameter, RefOr::T(one)
@@ -111,6 +110,9 @@ pub(super) fn complete(operation: &mut Operation) {
     for (status, answer) in answers {
         let RefOr::T(answer) = answer else { continue };
         let mut names = vec![REQUEST_ID];
+        if is_limited {
+            names.extend([RATE_LIMIT, RATE_LIMIT_POLICY]);
+        }
         if status.starts_with('2') && replays {
             names.push(REPLAYED);
         }

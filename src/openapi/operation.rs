@@ -16,7 +16,10 @@ use utoipa_axum::router::UtoipaMethodRouter;
 
 use super::{PAGE, error_content, headers, ids};
 use crate::{
-    http::{auth::permission::Permission, params::INCLUDE_DELETED},
+    http::{
+        auth::permission::{Permission, Scheme},
+        params::INCLUDE_DELETED,
+    },
     state::AppState,
 };
 
@@ -208,10 +211,10 @@ fn complete<'a, P: Permission>(
             .description(names.join(", "))
             .content("application/json", error_content())
             .build();
-        headers::add(&mut response, &headers::of_errors(&codes));
+        headers::add(&mut response, headers::of_errors(&codes));
         operation.responses.responses.insert(status.to_string(), response.into());
     }
-    headers::complete(operation);
+    headers::complete(operation, !P::SCHEMES.contains(&Scheme::OperatorToken));
 }
 
 /// The operations of a path.

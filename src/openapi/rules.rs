@@ -8,8 +8,8 @@ use utoipa::openapi::{OpenApi, RefOr, Schema, schema::Object};
 /// Schema, and two members of which a body has one at most.
 const EXCLUSIVE: &[(&str, &str, &str)] = &[
     ("WriteBody", "key", "on"),
-    ("NewGrantBody", "expires_at", "expires_in_s"),
-    ("NewPreviewBody", "expires_at", "expires_in_s"),
+    ("NewGrant", "expires_at", "expires_in_s"),
+    ("NewPreview", "expires_at", "expires_in_s"),
 ];
 
 /// Schema, member, and the pattern that its text has to match.
@@ -19,7 +19,7 @@ const PATTERNS: &[(&str, &str, &str)] = &[
     ("DeviceRequest", "name", agent_name::PATTERN),
     ("Rename", "name", agent_name::PATTERN),
     ("OrgNameBody", "name", agent_name::PATTERN),
-    ("NewCredentialBody", "name", credentials::NAME_PATTERN),
+    ("NewCredential", "name", credentials::NAME_PATTERN),
 ];
 
 /// Schema, member, and the pattern that its text has to match unless it is blank, which clears it.

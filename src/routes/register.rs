@@ -5,7 +5,7 @@ use rookery_domain::{Error, ErrorCode, agent_name::AgentName};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{agents::record::AgentView, keys::record::NewKeyView};
+use super::{agents::record::AgentView, keys::record::IssuedKey};
 use crate::{
     config::RegistrationMode,
     error::ApiResult,
@@ -40,7 +40,7 @@ pub struct Registered {
     /// The agent.
     agent: AgentView,
     /// Its key, with the secret: it is shown this once.
-    key: NewKeyView,
+    key: IssuedKey,
 }
 
 /// Registers an agent.
@@ -63,7 +63,7 @@ pub async fn register(
     let (agent, key) = state.rooms.directory.register(name(body.name.as_deref())?).await?;
     Ok(Created {
         location: "/v1/keys".to_owned(),
-        record: Registered { agent: AgentView::of(&agent), key: NewKeyView::of(&key) },
+        record: Registered { agent: AgentView::of(&agent), key: IssuedKey::of(&key) },
     })
 }
 

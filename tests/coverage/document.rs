@@ -9,10 +9,19 @@ use serde_json::{Value, json};
 use crate::harness::{Answer, TestServer};
 
 /// Headers that an answer has only where the document says so.
-const TOLD_HEADERS: &[&str] =
-    &["etag", "location", "retry-after", "row-existed", "idempotent-replayed", "x-request-id"];
+const TOLD_HEADERS: &[&str] = &[
+    "etag",
+    "location",
+    "retry-after",
+    "row-existed",
+    "idempotent-replayed",
+    "ratelimit",
+    "ratelimit-policy",
+    "x-request-id",
+];
 /// Those of them that are on every answer of which they are told.
-const ALWAYS: &[&str] = &["etag", "location", "retry-after", "x-request-id"];
+const ALWAYS: &[&str] =
+    &["etag", "location", "retry-after", "ratelimit", "ratelimit-policy", "x-request-id"];
 
 /// One route and verb of the document.
 #[derive(Debug)]

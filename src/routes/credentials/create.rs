@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use axum::response::{IntoResponse as _, Response};
 use rookery_actors::app::{
-    access_ops::{AccessOp, AccessReply, NewCredential, NewToken},
+    access_ops::{self, AccessOp, AccessReply, NewToken},
     message::{AppOp, Op, Reply},
 };
 use rookery_domain::{
@@ -43,7 +43,7 @@ pub const ERRORS: &[ErrorCode] =
 /// A service credential to be made. Unless `mode` is `following`, `collections` names at least one.
 #[derive(Debug, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NewCredentialBody {
+pub struct NewCredential {
     /// What humans call it, 1 to 100 characters.
     #[schema(min_length = 1, max_length = 100)]
     name: Option<String>,
@@ -119,7 +119,7 @@ pub struct NewCollectionRights {
     scope: Option<Scope>,
 }
 
-impl RequestBody for NewCredentialBody {
+impl RequestBody for NewCredential {
     const BOUND: BodyBound = BodyBound::Small;
 
     fn check(&self, _: &Limits) -> rookery_domain::Result<()> {
@@ -130,7 +130,7 @@ impl RequestBody for NewCredentialBody {
     }
 }
 
-impl NewCredentialBody {
+impl NewCredential {
     fn rights(&self) -> Rights {
         let named = self.collections.iter().map(|named| match named {
             Named::Name(name) => CollectionRights {
@@ -160,18 +160,18 @@ impl NewCredentialBody {
 /// show of `data` only the members that the request sent. A collection that the manifest does not
 /// declare is `collection_not_found`.
 #[utoipa::path(
-    post, path = "/v1/apps/{id}/credentials", tag = "Sharing", request_body = NewCredentialBody,
+    post, path = "/v1/apps/{id}/credentials", tag = "Sharing", request_body = NewCredential,
     params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
     responses((status = 201, description = "The credential", body = CredentialBody)),
 )]
 pub async fn create(
     owner: AppOwner,
     key: IdempotencyKey,
-    StrictJson(body): StrictJson<NewCredentialBody>,
+    StrictJson(body): StrictJson<NewCredential>,
 ) -> ApiResult<Response> {
     let AppOwner { app, caller, .. } = owner;
     let secret = Secret::generate(SecretKind::Credential, &mut rand::rng());
-    let new = NewCredential {
+    let new = access_ops::NewCredential {
         id: CredentialId::new(),
         name: body.name.as_deref().map(Into::into),
         rights: Arc::new(body.rights()),

@@ -17,7 +17,7 @@ use crate::{
         auth::permission::Public,
         body::{BodyBound, RequestBody, StrictJson},
     },
-    routes::{agents::record::AgentView, keys::record::NewKeyView},
+    routes::{agents::record::AgentView, keys::record::IssuedKey},
     state::AppState,
 };
 
@@ -64,7 +64,7 @@ pub struct Approved {
     /// The agent, claimed by the human that approved.
     agent: AgentView,
     /// Its key, with the secret: it is shown this once.
-    key: NewKeyView,
+    key: IssuedKey,
 }
 
 /// Polls a device authorization.
@@ -103,7 +103,7 @@ pub async fn token(
             let approved = Approved {
                 status: Progress::Approved,
                 agent: AgentView::of(&agent),
-                key: NewKeyView::of(&key),
+                key: IssuedKey::of(&key),
             };
             Ok(Json(approved).into_response())
         }

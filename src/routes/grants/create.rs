@@ -5,7 +5,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use rookery_actors::app::{
-    access_ops::{AccessOp, AccessReply, NewGrant},
+    access_ops::{self, AccessOp, AccessReply},
     message::{AppOp, Op, Reply},
 };
 use rookery_domain::{
@@ -40,7 +40,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLar
 /// A grant link to be made.
 #[derive(Debug, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NewGrantBody {
+pub struct NewGrant {
     /// A custom role that the manifest declares. `custom_role` is understood too.
     #[serde(alias = "custom_role")]
     role: String,
@@ -57,7 +57,7 @@ pub struct NewGrantBody {
     expires_in_s: Option<u32>,
 }
 
-impl RequestBody for NewGrantBody {
+impl RequestBody for NewGrant {
     const BOUND: BodyBound = BodyBound::Small;
 
     fn check(&self, _: &Limits) -> Result<()> {
@@ -74,7 +74,7 @@ impl RequestBody for NewGrantBody {
 /// role and what anybody may do, and nothing more; that ends at once when the link is revoked or
 /// expires. An app that is unrestricted has no grant links: `conflict`.
 #[utoipa::path(
-    post, path = "/v1/apps/{id}/grants", tag = "Sharing", request_body = NewGrantBody,
+    post, path = "/v1/apps/{id}/grants", tag = "Sharing", request_body = NewGrant,
     params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
     responses((status = 201, description = "The link", body = GrantBody)),
 )]
@@ -82,12 +82,12 @@ pub async fn create(
     owner: AppOwner,
     State(state): State<AppState>,
     key: IdempotencyKey,
-    StrictJson(body): StrictJson<NewGrantBody>,
+    StrictJson(body): StrictJson<NewGrant>,
 ) -> ApiResult<Response> {
     let now = state.clock.now();
     let AppOwner { app, caller, .. } = owner;
     let token = Secret::generate(SecretKind::Grant, &mut rand::rng());
-    let new = NewGrant {
+    let new = access_ops::NewGrant {
         id: GrantId::new(),
         hash: token.hash().0,
         role: body.role.as_str().into(),

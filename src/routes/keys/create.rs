@@ -3,7 +3,7 @@
 use axum::{extract::State, response::Response};
 use rookery_domain::{ErrorCode, Principal, PrincipalKind};
 
-use super::record::NewKeyView;
+use super::record::IssuedKey;
 use crate::{
     error::ApiResult,
     http::{
@@ -21,7 +21,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLar
 #[utoipa::path(
     post, path = "/v1/keys", tag = "Enrollment", request_body = Option<Nothing>,
     params(IdempotencyKey),
-    responses((status = 201, description = "The key, with its secret", body = NewKeyView)),
+    responses((status = 201, description = "The key, with its secret", body = IssuedKey)),
 )]
 pub async fn create(
     caller: AgentKey,
@@ -33,6 +33,6 @@ pub async fn create(
     let make = move |keep| async move { directory.mint_key(caller.agent, caller.key, keep).await };
     let principal = Principal::new(PrincipalKind::Agent, caller.agent.uuid());
     Creation { key, principal, route: "POST /v1/keys" }
-        .answer(&state, &body, NewKeyView::created, make)
+        .answer(&state, &body, IssuedKey::created, make)
         .await
 }

@@ -64,9 +64,9 @@ impl KeyView {
     }
 }
 
-/// A new key.
+/// A key as it is issued, with its secret.
 #[derive(Clone, Serialize, ToSchema)]
-pub struct NewKeyView {
+pub struct IssuedKey {
     /// Its id.
     #[schema(value_type = ids::KeyId)]
     id: KeyId,
@@ -82,7 +82,7 @@ pub struct NewKeyView {
     secret: Option<String>,
 }
 
-impl NewKeyView {
+impl IssuedKey {
     /// The record of `minted`, secret included.
     #[must_use]
     pub fn of(minted: &MintedKey) -> Self {
@@ -97,13 +97,13 @@ impl NewKeyView {
     }
 }
 
-impl std::fmt::Debug for NewKeyView {
+impl std::fmt::Debug for IssuedKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NewKeyView").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("IssuedKey").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
-impl ShownOnce for NewKeyView {
+impl ShownOnce for IssuedKey {
     fn without_secrets(&self) -> Self {
         Self { secret: None, ..self.clone() }
     }

@@ -5,7 +5,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use rookery_actors::app::{
-    access_ops::{AccessOp, AccessReply, NewPreview},
+    access_ops::{self, AccessOp, AccessReply},
     message::{AppOp, Op, Reply},
 };
 use rookery_domain::{
@@ -38,7 +38,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLar
 /// A preview to be made.
 #[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NewPreviewBody {
+pub struct NewPreview {
     /// When it ends, 90 days from now at most; in a week when left out.
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
@@ -48,7 +48,7 @@ pub struct NewPreviewBody {
     expires_in_s: Option<u32>,
 }
 
-impl RequestBody for NewPreviewBody {
+impl RequestBody for NewPreview {
     const BOUND: BodyBound = BodyBound::Small;
 }
 
@@ -58,7 +58,7 @@ impl RequestBody for NewPreviewBody {
 /// previewed: `conflict` for any other. It ends when it is revoked, when its time is over, when the app
 /// is not private any more, and when the app gets another owner.
 #[utoipa::path(
-    post, path = "/v1/apps/{id}/preview-tokens", tag = "Sharing", request_body = Option<NewPreviewBody>,
+    post, path = "/v1/apps/{id}/preview-tokens", tag = "Sharing", request_body = Option<NewPreview>,
     params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
     responses((status = 201, description = "The token", body = PreviewBody)),
 )]
@@ -66,12 +66,12 @@ pub async fn create(
     owner: AppOwner,
     State(state): State<AppState>,
     key: IdempotencyKey,
-    OptionalJson(body): OptionalJson<NewPreviewBody>,
+    OptionalJson(body): OptionalJson<NewPreview>,
 ) -> ApiResult<Response> {
     let AppOwner { app, caller, .. } = owner;
     let secret = Secret::generate(SecretKind::Preview, &mut rand::rng());
     let expiry = Expiry::of(body.expires_at, body.expires_in_s)?;
-    let new = NewPreview { id: PreviewId::new(), hash: secret.hash().0, expiry };
+    let new = access_ops::NewPreview { id: PreviewId::new(), hash: secret.hash().0, expiry };
     let (id, url) = (app.id(), state.app_url(app.id(), &app.record().slug));
     let kept = move |reply: &Reply| match reply {
         Reply::Access(AccessReply::Preview(preview)) => Some(Created {

@@ -36,7 +36,7 @@ const ROUTE: &str = "POST /v1/self/push-subscriptions";
 /// A browser's `PushSubscription`, as its `toJSON()` gives it.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NewPushSubscription {
+pub struct PushSubscriptionJson {
     /// Where its push service takes messages: an https address on the public internet.
     #[schema(example = "https://push.example.net/wpush/v2/gAAAAABk")]
     endpoint: String,
@@ -59,7 +59,7 @@ pub struct PushKeys {
     auth: String,
 }
 
-impl RequestBody for NewPushSubscription {
+impl RequestBody for PushSubscriptionJson {
     const BOUND: BodyBound = BodyBound::Small;
 }
 
@@ -89,7 +89,7 @@ pub struct PushSubscription {
 /// that its push service does not know any more is deleted.
 #[utoipa::path(
     post, path = "/v1/self/push-subscriptions", tag = "Account",
-    request_body = NewPushSubscription, params(IdempotencyKey),
+    request_body = PushSubscriptionJson, params(IdempotencyKey),
     responses(
         (status = 200, description = "The account had it; it is updated", body = PushSubscription),
         (status = 201, description = "Saved", body = PushSubscription),
@@ -99,11 +99,11 @@ pub async fn save_push_subscription(
     caller: HumanSession,
     State(state): State<AppState>,
     key: IdempotencyKey,
-    StrictJson(body): StrictJson<NewPushSubscription>,
+    StrictJson(body): StrictJson<PushSubscriptionJson>,
 ) -> ApiResult<Response> {
     let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());
     let once = key.once(principal, ROUTE, &body);
-    let NewPushSubscription { endpoint, keys, expiration_time } = body;
+    let PushSubscriptionJson { endpoint, keys, expiration_time } = body;
     let browser = Subscription::parse(&endpoint, &keys.p256dh, &keys.auth, state.push.gate())?;
     let expires_at = expiration_time.map(at_millis).transpose()?;
     let now = state.clock.now();

@@ -11,7 +11,7 @@ use crate::{
         idempotency::{Creation, IdempotencyKey},
         params::PathId,
     },
-    routes::keys::record::NewKeyView,
+    routes::keys::record::IssuedKey,
     state::AppState,
 };
 
@@ -25,7 +25,7 @@ pub const ERRORS: &[ErrorCode] =
 #[utoipa::path(
     post, path = "/v1/self/agents/{id}/rotate-key", tag = "Account", request_body = Option<Nothing>,
     params(("id" = String, Path, description = "The agent's id"), IdempotencyKey),
-    responses((status = 201, description = "The new key, with its secret", body = NewKeyView)),
+    responses((status = 201, description = "The new key, with its secret", body = IssuedKey)),
 )]
 pub async fn rotate_key(
     caller: HumanSession,
@@ -38,7 +38,5 @@ pub async fn rotate_key(
     let make = move |keep| async move { directory.rotate_agent(caller.human, id, keep).await };
     let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());
     let route = format!("POST /v1/self/agents/{id}/rotate-key");
-    Creation { key, principal, route: &route }
-        .answer(&state, &body, NewKeyView::created, make)
-        .await
+    Creation { key, principal, route: &route }.answer(&state, &body, IssuedKey::created, make).await
 }
