@@ -75,6 +75,15 @@ impl Applied {
         let table = &migrations.table_name;
         connection.ensure_migrations_table(table).await.map_err(migration_error)?;
         let applied = connection.list_applied_migrations(table).await.map_err(migration_error)?;
+        let is_ours = migrations.iter().next().is_none_or(|first| {
+            applied.is_empty() || applied.iter().any(|it| it.checksum == first.checksum)
+        });
+        if !is_ours {
+            return Err(StorageError::Open(format!(
+                "the migrations in the database's table {table} are another program's: \
+                 give rookery a database of its own"
+            )));
+        }
         let applied: HashSet<i64> = applied.iter().map(|migration| migration.version).collect();
         let newest = applied.iter().copied().max().unwrap_or(0);
         let known = self::newest(migrations);

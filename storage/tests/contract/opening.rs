@@ -57,23 +57,29 @@ contract! {
                          (version, description, success, checksum, execution_time)
                      values (999998, 'from the future', true, 'x', 0),
                             (999999, 'from the future', true, 'x', 0)";
+        // None of these is ours: another program numbers its own, many by dates.
+        let foreign = "delete from _sqlx_migrations where version < 999999";
+        let folder = test.options.data_dir.join("newer");
+        let file = folder.join("rookery.db");
         let options = match &test.db {
             Db::Sqlite(db) => {
-                let folder = test.options.data_dir.join("newer");
                 std::fs::create_dir(&folder).unwrap();
                 test.db.close().await;
-                let file = folder.join("rookery.db");
                 std::fs::copy(db.path(), &file).unwrap();
-                rusqlite::Connection::open(&file).unwrap().execute(newer, []).unwrap();
                 StorageOptions::sqlite(folder)
             }
-            Db::Postgres(db) => {
-                sqlx::query(newer).execute(db.pool()).await.unwrap();
-                test.options.clone()
-            }
+            Db::Postgres(_) => test.options.clone(),
         };
+        let change = async |sql| match &test.db {
+            Db::Sqlite(_) => drop(rusqlite::Connection::open(&file).unwrap().execute(sql, []).unwrap()),
+            Db::Postgres(db) => drop(sqlx::query(sql).execute(db.pool()).await.unwrap()),
+        };
+        change(newer).await;
         let error = Db::connect(&options).await.unwrap_err();
         assert!(matches!(error, StorageError::Newer { found: 999_999, .. }), "{error:?}");
         assert!(!error.to_string().contains('\n'));
+        change(foreign).await;
+        let error = Db::connect(&options).await.unwrap_err().to_string();
+        assert!(error.contains("another program's") && !error.contains('\n'), "{error}");
     }
 }
