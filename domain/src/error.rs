@@ -29,6 +29,8 @@ pub struct Error {
     pub current: Option<Box<str>>,
     /// The `required` member: the subjects consulted, for role refusals.
     pub required: Option<Box<[String]>>,
+    /// The query parameter that is refused, where it is one of those that a rule knows by name.
+    pub parameter: Option<&'static str>,
     /// What to do about it, where that is another thing than the table says of the code.
     pub hint: Option<&'static str>,
     /// What failed beneath, for whoever runs the service: no answer tells it, the log does.
@@ -46,6 +48,7 @@ impl Error {
             details: None,
             current: None,
             required: None,
+            parameter: None,
             hint: None,
             cause: None,
         }
@@ -104,6 +107,13 @@ impl Error {
         Self::new(ErrorCode::InvalidRequest, message)
     }
 
+    /// `invalid_request` of the query parameter `name`.
+    #[must_use]
+    pub fn parameter(name: &'static str, why: impl fmt::Display) -> Self {
+        let error = Self::invalid(format!("query parameter {name}: {why}"));
+        Self { parameter: Some(name), ..error }
+    }
+
     /// `row_not_found`: one body for a row that is absent, deleted or hidden.
     #[must_use]
     pub fn row_not_found() -> Self {
@@ -139,6 +149,12 @@ impl Error {
     #[must_use]
     pub fn unknown_outcome() -> Self {
         Self::internal().with_details(serde_json::json!({"outcome": "unknown"}))
+    }
+
+    /// Whether it is of a write that may or may not have been applied.
+    #[must_use]
+    pub fn is_unknown_outcome(&self) -> bool {
+        self.details.as_deref().is_some_and(|details| details["outcome"] == "unknown")
     }
 
     /// What a request answers that made its change and failed behind it: never that nothing was

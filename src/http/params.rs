@@ -169,7 +169,7 @@ pub fn check_text(query: &str) -> Result<()> {
 pub fn check_limit(limit: Option<usize>, max: usize) -> Result<(), Error> {
     match limit {
         Some(limit) if !(1..=max).contains(&limit) => {
-            Err(Error::invalid(format!("query parameter limit: must be 1 to {max}")))
+            Err(Error::parameter("limit", format_args!("must be 1 to {max}")))
         }
         _ => Ok(()),
     }

@@ -45,7 +45,7 @@ impl PageLimit {
     }
 
     fn out_of_bounds() -> Error {
-        Error::invalid(format!("query parameter limit: must be a number from 1 to {}", Self::MAX))
+        Error::parameter("limit", format_args!("must be a number from 1 to {}", Self::MAX))
     }
 
     /// As a number of records.
@@ -85,7 +85,7 @@ impl ListCursor {
         let place = self.after.split_once(' ');
         let place =
             place.and_then(|(at, id)| Some((Timestamp(at.parse().ok()?), id.parse().ok()?)));
-        place.ok_or_else(|| Error::invalid("query parameter cursor: is out of date"))
+        place.ok_or_else(|| Error::parameter("cursor", "is out of date"))
     }
 
     /// The text that the client holds. `scope` names the list, the caller and the parameters
@@ -102,11 +102,7 @@ impl ListCursor {
     /// # Errors
     /// `invalid_request` for a text that this server did not sign for this scope.
     pub fn parse(token: &str, key: &ServerKey, scope: &str) -> Result<Self> {
-        Self::decode(token, key, scope).ok_or_else(|| {
-            Error::invalid(
-                "query parameter cursor: does not belong to this list; begin again without it",
-            )
-        })
+        Self::decode(token, key, scope).ok_or_else(foreign_cursor)
     }
 
     fn decode(token: &str, key: &ServerKey, scope: &str) -> Option<Self> {
@@ -117,6 +113,11 @@ impl ListCursor {
         }
         Some(Self { after: String::from_utf8(after.to_vec()).ok()? })
     }
+}
+
+/// That a cursor is no place in the list that is asked for.
+pub(super) fn foreign_cursor() -> Error {
+    Error::parameter("cursor", "does not belong to this list; begin again without it")
 }
 
 fn digest(scope: &str) -> [u8; DIGEST_BYTES] {

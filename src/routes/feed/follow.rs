@@ -154,7 +154,7 @@ fn query(params: FeedParams) -> Result<FeedQuery> {
 fn wait(text: &str) -> Result<Duration> {
     let wait = text.parse().map(Duration::from_secs).ok().filter(|wait| *wait <= WAIT_MAX);
     let max = WAIT_MAX.as_secs();
-    wait.ok_or_else(|| Error::invalid(format!("query parameter wait: must be 0 to {max} seconds")))
+    wait.ok_or_else(|| Error::parameter("wait", format_args!("must be 0 to {max} seconds")))
 }
 
 /// One long poll. When the server drains, it ends with what is there.
