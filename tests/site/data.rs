@@ -165,6 +165,18 @@ async fn a_number_is_the_one_that_is_written_wherever_it_stands() {
 }
 
 #[tokio::test]
+async fn an_edit_in_a_collection_that_is_declared_no_more_is_not_lost() {
+    let owned = with_rows().await;
+    let at = editor(&owned, "k1").await;
+    let deploy = json!({"html": "<p>again", "manifest": {}, "force": true});
+    owned.agent(POST, "/versions", deploy).await.expect(201);
+    let late = save(&owned, "k1", r#"{"name": "Ada Lovelace"}"#, &at).await;
+    assert_eq!(late.status, 404);
+    late.says("The manifest declares no collection");
+    late.says("value=\"k1\"").says("{&#34;name&#34;: &#34;Ada Lovelace&#34;}</textarea>");
+}
+
+#[tokio::test]
 async fn only_what_is_cut_has_more_to_say() {
     let owned = Owned::with(guestbook()).await;
     for (key, name) in [("a", "and so on…".to_owned()), ("b", "x".repeat(81))] {
