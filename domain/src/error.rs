@@ -30,11 +30,35 @@ pub struct Error {
     /// The `required` member: the subjects consulted, for role refusals.
     pub required: Option<Box<[String]>>,
     /// The query parameter that is refused, where it is one of those that a rule knows by name.
-    pub parameter: Option<&'static str>,
+    pub parameter: Option<Parameter>,
     /// What to do about it, where that is another thing than the table says of the code.
     pub hint: Option<&'static str>,
     /// What failed beneath, for whoever runs the service: no answer tells it, the log does.
     pub cause: Option<Box<str>>,
+}
+
+/// A query parameter that rules refuse by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parameter {
+    /// Where a page of a list begins.
+    Cursor,
+    /// How many days a report looks back.
+    Days,
+    /// How many records a page has.
+    Limit,
+    /// How long a poll is held.
+    Wait,
+}
+
+impl Parameter {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cursor => "cursor",
+            Self::Days => "days",
+            Self::Limit => "limit",
+            Self::Wait => "wait",
+        }
+    }
 }
 
 impl Error {
@@ -109,9 +133,9 @@ impl Error {
 
     /// `invalid_request` of the query parameter `name`.
     #[must_use]
-    pub fn parameter(name: &'static str, why: impl fmt::Display) -> Self {
-        let error = Self::invalid(format!("query parameter {name}: {why}"));
-        Self { parameter: Some(name), ..error }
+    pub fn parameter(parameter: Parameter, why: impl fmt::Display) -> Self {
+        let error = Self::invalid(format!("query parameter {}: {why}", parameter.as_str()));
+        Self { parameter: Some(parameter), ..error }
     }
 
     /// `row_not_found`: one body for a row that is absent, deleted or hidden.
