@@ -29,10 +29,36 @@ pub struct Error {
     pub current: Option<Box<str>>,
     /// The `required` member: the subjects consulted, for role refusals.
     pub required: Option<Box<[String]>>,
+    /// The query parameter that is refused, where it is one of those that a rule knows by name.
+    pub parameter: Option<Parameter>,
     /// What to do about it, where that is another thing than the table says of the code.
     pub hint: Option<&'static str>,
     /// What failed beneath, for whoever runs the service: no answer tells it, the log does.
     pub cause: Option<Box<str>>,
+}
+
+/// A query parameter that rules refuse by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parameter {
+    /// Where a page of a list begins.
+    Cursor,
+    /// How many days a report looks back.
+    Days,
+    /// How many records a page has.
+    Limit,
+    /// How long a poll is held.
+    Wait,
+}
+
+impl Parameter {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cursor => "cursor",
+            Self::Days => "days",
+            Self::Limit => "limit",
+            Self::Wait => "wait",
+        }
+    }
 }
 
 impl Error {
@@ -46,6 +72,7 @@ impl Error {
             details: None,
             current: None,
             required: None,
+            parameter: None,
             hint: None,
             cause: None,
         }
@@ -104,6 +131,13 @@ impl Error {
         Self::new(ErrorCode::InvalidRequest, message)
     }
 
+    /// `invalid_request` of the query parameter `name`.
+    #[must_use]
+    pub fn parameter(parameter: Parameter, why: impl fmt::Display) -> Self {
+        let error = Self::invalid(format!("query parameter {}: {why}", parameter.as_str()));
+        Self { parameter: Some(parameter), ..error }
+    }
+
     /// `row_not_found`: one body for a row that is absent, deleted or hidden.
     #[must_use]
     pub fn row_not_found() -> Self {
@@ -139,6 +173,12 @@ impl Error {
     #[must_use]
     pub fn unknown_outcome() -> Self {
         Self::internal().with_details(serde_json::json!({"outcome": "unknown"}))
+    }
+
+    /// Whether it is of a write that may or may not have been applied.
+    #[must_use]
+    pub fn is_unknown_outcome(&self) -> bool {
+        self.details.as_deref().is_some_and(|details| details["outcome"] == "unknown")
     }
 
     /// What a request answers that made its change and failed behind it: never that nothing was

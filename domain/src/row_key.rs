@@ -22,7 +22,7 @@ pub fn check(key: &str) -> Result<()> {
         return Err(Error::invalid("`key` must not hold control characters"));
     }
     if RESERVED.contains(&key) {
-        return Err(Error::invalid(format!("the key `{key}` is reserved")));
+        return Err(Error::invalid(format!("`key` must not be `{key}`, which is reserved")));
     }
     Ok(())
 }

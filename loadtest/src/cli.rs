@@ -226,7 +226,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// Reads a rate: positive, and at most what a timetable of nanoseconds can hold.
-fn rate(text: &str) -> Result<f64, String> {
+pub(crate) fn rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(rate) if (0.01..=10_000_000.0).contains(&rate) => Ok(rate),
         _ => Err("between 0.01 and 10000000 requests a second".to_owned()),

@@ -1,7 +1,8 @@
 //! Reading answers from bytes, however they arrive.
 
+use clap::Parser as _;
 use rookery_load::{
-    cli::duration,
+    cli::{Cli, duration},
     client::{
         ClientError,
         wire::{BodyLength, ChunkDecoder, header, parse_head},
@@ -77,4 +78,18 @@ fn times_are_written_with_their_unit() {
     for wrong in ["", "10", "s", "-1s", "1h", "1e9m", "999999999999999999999999m"] {
         assert!(duration(wrong).is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn a_rate_that_no_timetable_has_is_refused_before_anything_is_sent() {
+    for (command, option) in
+        [("noisy", "--quiet-rate"), ("noisy", "--flood-rate"), ("suite", "--moderate-rate")]
+    {
+        for rate in ["0", "-1", "NaN", "inf"] {
+            let given = format!("{option}={rate}");
+            let refused = Cli::try_parse_from(["rookery-load", command, &given]).unwrap_err();
+            assert!(refused.to_string().contains("requests a second"), "{refused}");
+        }
+    }
+    assert!(Cli::try_parse_from(["rookery-load", "noisy", "--flood-connections=0"]).is_err());
 }

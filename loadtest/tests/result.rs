@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use rookery_load::{
     load::{
-        GeneratorUse, Mode, Plan, Recorder, Recording, Workload, recorder::Sample,
-        traffic::Constant,
+        GeneratorUse, Mode, Plan, Recorder, Recording, Workload,
+        recorder::Sample,
+        traffic::{Constant, Traffic},
     },
     machine::Machine,
     result::{
@@ -122,6 +123,35 @@ fn runs_of_a_case_become_the_values_of_its_figures() {
     let throughput = figures.iter().find(|figure| figure.name == "hot-app/update: throughput");
     let Figure { values, better, .. } = throughput.expect("a throughput");
     assert_eq!((values.len(), *better), (2, Better::Higher));
+}
+
+/// Two apps, one as popular as the other.
+struct Two;
+
+impl Workload for Two {
+    fn lanes(&self) -> usize {
+        2
+    }
+
+    fn worker(&self, seed: u64) -> Box<dyn Traffic> {
+        one().worker(seed)
+    }
+}
+
+#[test]
+fn what_each_app_got_adds_up_to_what_all_of_them_got() {
+    let mut recorder = Recorder::new(2, true);
+    // The last answers come three seconds after the last request.
+    for n in 0..400 {
+        let (sent, done) = (Duration::ZERO, Duration::from_millis(10 * n + 10));
+        recorder.record(Sample { lane: n as usize % 2, intended: sent, sent, done, error: None });
+    }
+    let phase = Recording { recorder, ..recording(true) };
+    let plan = plan(Mode::Open { rate: 400.0 });
+    let found = measurement("many-apps", 1, &plan, &phase, &Two, None);
+    let apps = found.fairness.expect("two apps").by_app;
+    let sum: f64 = apps.iter().map(|app| app.throughput).sum();
+    assert_eq!((found.throughput, sum), (100.0, 100.0));
 }
 
 #[test]

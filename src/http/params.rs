@@ -168,9 +168,10 @@ pub fn check_text(query: &str) -> Result<()> {
 /// `invalid_request`.
 pub fn check_limit(limit: Option<usize>, max: usize) -> Result<(), Error> {
     match limit {
-        Some(limit) if !(1..=max).contains(&limit) => {
-            Err(Error::invalid(format!("query parameter limit: must be 1 to {max}")))
-        }
+        Some(limit) if !(1..=max).contains(&limit) => Err(Error::parameter(
+            rookery_domain::error::Parameter::Limit,
+            format_args!("must be 1 to {max}"),
+        )),
         _ => Ok(()),
     }
 }

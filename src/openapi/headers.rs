@@ -1,5 +1,6 @@
-//! The headers of answers, and the conditions of requests. What carries which follows from what an operation is: whether it may answer
-//! 304, makes a row, takes `Idempotency-Key`, or fails with what is worth another try.
+//! The headers of answers, and the conditions of requests. What carries which follows from what an
+//! operation is: whether it may answer 304, makes a row, takes `Idempotency-Key`, or fails with what is
+//! worth another try.
 
 use rookery_domain::ErrorCode;
 use utoipa::openapi::{

@@ -192,7 +192,7 @@ fn server(out: &mut Exposition, state: &State) {
         out.single(name, Kind::Counter, "CPU time of the process, user and system.", seconds);
     }
     let name = "process_start_time_seconds";
-    let started = state.clock.now().0 as f64 / 1e6 - state.ops.uptime().as_secs_f64();
+    let started = state.ops.started_at().0 as f64 / 1e6;
     out.single(name, Kind::Gauge, "When the process started, in seconds since 1970.", started);
     if let Some(bytes) = state.rooms.db.file_bytes() {
         let name = "rookery_database_bytes";

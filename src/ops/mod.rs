@@ -31,6 +31,7 @@ use rookery_actors::observe::{
     histogram::{Distribution, quantile_us},
     lifecycle::CountedState,
 };
+use rookery_domain::Timestamp;
 use rookery_storage::{
     apps,
     writer::{COMMIT_BUCKETS_US, WriterHealth},
@@ -71,6 +72,7 @@ pub struct Ops {
     /// What operators did.
     pub audit: Audit,
     started: Instant,
+    started_at: Timestamp,
     lag_us: AtomicU64,
     stored: AtomicU64,
     overview: ArcSwap<Overview>,
@@ -88,13 +90,16 @@ struct Last {
     seconds: VecDeque<Second>,
 }
 
-impl Default for Ops {
-    fn default() -> Self {
+impl Ops {
+    /// The view of a server that starts `now`.
+    #[must_use]
+    pub fn new(now: Timestamp) -> Self {
         Self {
             http: HttpFigures::default(),
             readiness: Readiness::default(),
             audit: Audit::default(),
             started: Instant::now(),
+            started_at: now,
             lag_us: AtomicU64::new(0),
             stored: AtomicU64::new(0),
             overview: ArcSwap::default(),
@@ -103,9 +108,7 @@ impl Default for Ops {
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
         }
     }
-}
 
-impl Ops {
     /// The picture of the last tick.
     #[must_use]
     pub fn overview(&self) -> Arc<Overview> {
@@ -116,6 +119,12 @@ impl Ops {
     #[must_use]
     pub fn ticks(&self) -> watch::Receiver<u64> {
         self.ticks.subscribe()
+    }
+
+    /// When the server started: the same however often it is asked, whatever the clock does.
+    #[must_use]
+    pub const fn started_at(&self) -> Timestamp {
+        self.started_at
     }
 
     /// Time since the server started.
@@ -153,21 +162,15 @@ impl Ops {
         let writer = rooms.writer.health();
         let http = self.http.totals();
         let mut last = self.last.lock();
-        let mut seconds = last.as_mut().map(|last| std::mem::take(&mut last.seconds));
-        let mut overview = match &*last {
-            Some(last) => self.picture(state, last, now, &runtime, &writer, &http),
-            None => {
-                let zero = Last {
-                    at: self.started,
-                    runtime: RuntimeTotals::default(),
-                    writer: writer.clone(),
-                    http: HttpTotals::default(),
-                    seconds: VecDeque::new(),
-                };
-                self.picture(state, &zero, now, &runtime, &writer, &http)
-            }
-        };
-        let seconds = seconds.get_or_insert_default();
+        let before = last.take().unwrap_or_else(|| Last {
+            at: self.started,
+            runtime: RuntimeTotals::default(),
+            writer: writer.clone(),
+            http: HttpTotals::default(),
+            seconds: VecDeque::new(),
+        });
+        let mut overview = self.picture(state, &before, now, &runtime, &writer, &http);
+        let mut seconds = before.seconds;
         if seconds.len() == SECONDS_MAX {
             seconds.pop_front();
         }
@@ -179,7 +182,6 @@ impl Ops {
         });
         overview.seconds = seconds.iter().copied().collect();
         overview.problems = problems::problems(&overview);
-        let seconds = std::mem::take(seconds);
         *last = Some(Last { at: now, runtime, writer, http, seconds });
         drop(last);
         self.lag_us.store(0, Relaxed);

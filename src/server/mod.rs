@@ -152,6 +152,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let (routes, document) = router::site(hooks.routes);
     let (app_routes, app_document) = router::apps(hooks.app_routes);
     let document = router::whole_document(document, app_document);
+    let ops = Ops::new(hooks.clock.now());
     let state = AppState::new(State {
         reference: Reference::of(document, &public_url, &origins.app_url("{slug}"), &docs_url),
         envelope: Envelope::new(docs_url),
@@ -165,7 +166,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         mailer,
         push,
         authenticator: hooks.authenticator.unwrap_or_else(|| Arc::new(directory)),
-        ops: Ops::default(),
+        ops,
         traces,
         feed_waiters: Waiters::new(config.feed.waiters_per_ip_max),
         bodies: BodyBudget::new(config.server.bodies_bytes_max),

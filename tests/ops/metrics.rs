@@ -6,7 +6,7 @@ use reqwest::Method;
 use rookery::ops::exposition::{Exposition, Kind};
 use serde_json::json;
 
-use crate::harness::{Answer, TestServer, apps::guestbook};
+use crate::harness::{Answer, START, TestServer, apps::guestbook};
 
 /// The samples of a document by name and labels, after checking its form.
 pub(crate) fn samples(text: &str) -> BTreeMap<String, f64> {
@@ -26,6 +26,19 @@ pub(crate) fn samples(text: &str) -> BTreeMap<String, f64> {
         assert!(found.insert(series.to_owned(), value.parse().unwrap()).is_none(), "{series}");
     }
     found
+}
+
+#[tokio::test]
+async fn a_process_has_started_once_whatever_its_clock_does() {
+    let server = TestServer::start().await;
+    let started = async || {
+        let answer = Answer::of(server.ops(Method::GET, "/metrics")).await;
+        samples(&answer.text)["process_start_time_seconds"]
+    };
+    let before = started().await;
+    assert_eq!(before, START.0 as f64 / 1e6);
+    server.state().clock.set(START.plus_seconds(-3600));
+    assert_eq!(started().await, before, "rules that look for restarts would see one");
 }
 
 #[tokio::test]

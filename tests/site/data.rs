@@ -147,6 +147,48 @@ async fn an_edit_is_written_as_it_is_typed() {
 }
 
 #[tokio::test]
+async fn a_number_is_the_one_that_is_written_wherever_it_stands() {
+    let owned = with_rows().await;
+    // Read as numbers of 64 bits, both are the same one.
+    let large = r#"{"name": "Ada", "n": 12345678901234567890123, "f": 1.50}"#;
+    assert_eq!(save(&owned, "k1", large, &editor(&owned, "k1").await).await.status, 303);
+    owned.see("/data/entries").await.says(">12345678901234567890123<").says(">1.50<");
+    let at = editor(&owned, "k1").await;
+    let theirs = large.replace("Ada", "Ada Lovelace");
+    assert_eq!(save(&owned, "k1", &theirs, &at).await.status, 303);
+    let late = save(&owned, "k1", &large.replace("0123,", "0124,"), &at).await;
+    assert_eq!(late.status, 409);
+    late.says("<td>12345678901234567890123</td><td>12345678901234567890124</td>");
+    let proposal = late.between("rows=\"12\">", "</textarea>");
+    assert!(proposal.contains(": 12345678901234567890124,"), "{proposal}");
+    assert!(proposal.contains("Ada Lovelace"), "{proposal}");
+}
+
+#[tokio::test]
+async fn an_edit_in_a_collection_that_is_declared_no_more_is_not_lost() {
+    let owned = with_rows().await;
+    let at = editor(&owned, "k1").await;
+    let deploy = json!({"html": "<p>again", "manifest": {}, "force": true});
+    owned.agent(POST, "/versions", deploy).await.expect(201);
+    let late = save(&owned, "k1", r#"{"name": "Ada Lovelace"}"#, &at).await;
+    assert_eq!(late.status, 404);
+    late.says("The manifest declares no collection");
+    late.says("value=\"k1\"").says("{&#34;name&#34;: &#34;Ada Lovelace&#34;}</textarea>");
+}
+
+#[tokio::test]
+async fn only_what_is_cut_has_more_to_say() {
+    let owned = Owned::with(guestbook()).await;
+    for (key, name) in [("a", "and so on…".to_owned()), ("b", "x".repeat(81))] {
+        let row = json!({"key": key, "data": {"name": name}});
+        owned.agent(POST, "/collections/entries", row).await.expect(201);
+    }
+    let list = owned.see("/data/entries").await;
+    list.says(">and so on…<").hides("title=\"and so on…\"");
+    list.says(&format!("title=\"{}\"", "x".repeat(81)));
+}
+
+#[tokio::test]
 async fn an_edit_that_came_too_late_shows_both_and_loses_nothing() {
     let owned = with_rows().await;
     let at = editor(&owned, "k1").await;

@@ -77,6 +77,9 @@ async fn a_refused_field_of_an_apps_pages_is_marked() {
     let fields = [("action", "credential"), ("mode", "explicit"), ("operation", "read")];
     let page = owned.submit("/sharing", &fields).await;
     refuses(&page, "name=\"collection\" value=\"entries\"", "The choice of collections ");
+    let fields = [("action", "credential"), ("mode", "explicit"), ("collection", "entries")];
+    let page = owned.submit("/sharing", &fields).await;
+    refuses(&page, "name=\"operation\" value=\"read\"", "What it may do ");
 
     let zone = [("action", "timezone"), ("timezone", "Nowhere")];
     refuses(&owned.submit("/settings", &zone).await, "timezone", "The timezone ");
@@ -87,6 +90,10 @@ async fn a_refused_field_of_an_apps_pages_is_marked() {
 
     let page = owned.submit("/data/entries/new", &[("key", "k1"), ("data", "{")]).await;
     refuses(&page, "data", "This is not JSON");
+    let page = owned.submit("/data/entries/new", &[("key", ".."), ("data", "{}")]).await;
+    refuses(&page, "key", "The key must not be `..`, which is reserved.");
+    let page = owned.submit("/data/entries/new", &[("key", ""), ("data", "[]")]).await;
+    refuses(&page, "data", "The content must be an object.");
     owned.agent(POST, "/collections/entries", json!({"key": "k1", "data": {}})).await.expect(201);
     let page = owned.submit("/data/entries/new", &[("key", "k1"), ("data", "{}")]).await;
     refuses(&page, "key", "There is already a row with this key.");

@@ -142,7 +142,7 @@ impl Control {
     pub(crate) async fn roll_up(&self, whose: Whose) -> Result<()> {
         let (apps, db) = (self.apps.clone(), self.db.clone());
         let rolled_up = to_the_end(async move { roll_up(&apps, &db, whose).await.map(drop) }).await;
-        rolled_up.map_err(|error| match error.details == Error::unknown_outcome().details {
+        rolled_up.map_err(|error| match error.is_unknown_outcome() {
             true => Error::unavailable("usage could not be summed up").caused_by(error),
             false => error,
         })

@@ -197,7 +197,7 @@ impl Client {
 
     /// What was refused left nothing behind, and was refused for a reason that is durable.
     fn refused(&self, error: &Error, marks: &[String]) {
-        let unknown = error.details.as_ref().is_some_and(|details| details["outcome"] == "unknown");
+        let unknown = error.is_unknown_outcome();
         let holds = |mark: &String| self.store.ever_held(self.app.id(), mark);
         assert!(unknown || !marks.iter().any(holds), "refused and there: {error:?}");
         // Items of one batch may well be in each other's way.

@@ -227,14 +227,12 @@ impl<'a> Access<'a> {
             );
             return Error::new(code, message).with_required(Vec::new());
         }
-        let changes = matches!(
+        let reads = matches!(
             code,
-            ErrorCode::CollectionWriteForbidden
-                | ErrorCode::CollectionDeleteForbidden
-                | ErrorCode::AuthorNotAllowed
+            ErrorCode::CollectionReadForbidden | ErrorCode::CollectionCountForbidden
         );
         let message = match code {
-            _ if changes && self.standing.read_only => {
+            _ if self.standing.read_only && !reads => {
                 format!("a preview is for reading only, and may not {verb} rows of `{name}`")
             }
             ErrorCode::AuthorNotAllowed => {

@@ -5,7 +5,7 @@
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use super::{RowQuery, SORT_FIELDS_MAX, SortKey, sort::SortValue};
+use super::{RowQuery, SORT_FIELDS_MAX, SortKey, page::foreign_cursor, sort::SortValue};
 use crate::{
     Error, Principal, Result,
     id::{AppId, HistoryId},
@@ -126,11 +126,7 @@ impl PageCursor {
     /// # Errors
     /// `invalid_request` for a text that this server did not sign for exactly this binding.
     pub fn parse(token: &str, key: &ServerKey, binding: &PageBinding<'_>) -> Result<Self> {
-        Self::decode(token, key, binding).ok_or_else(|| {
-            Error::invalid(
-                "query parameter cursor: does not belong to this list; begin again without it",
-            )
-        })
+        Self::decode(token, key, binding).ok_or_else(foreign_cursor)
     }
 
     fn decode(token: &str, key: &ServerKey, binding: &PageBinding<'_>) -> Option<Self> {

@@ -6,6 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     Error, Result, Timestamp,
+    error::Parameter,
     sealed::{ServerKey, TokenPurpose},
 };
 
@@ -45,7 +46,7 @@ impl PageLimit {
     }
 
     fn out_of_bounds() -> Error {
-        Error::invalid(format!("query parameter limit: must be a number from 1 to {}", Self::MAX))
+        Error::parameter(Parameter::Limit, format_args!("must be a number from 1 to {}", Self::MAX))
     }
 
     /// As a number of records.
@@ -85,7 +86,7 @@ impl ListCursor {
         let place = self.after.split_once(' ');
         let place =
             place.and_then(|(at, id)| Some((Timestamp(at.parse().ok()?), id.parse().ok()?)));
-        place.ok_or_else(|| Error::invalid("query parameter cursor: is out of date"))
+        place.ok_or_else(|| Error::parameter(Parameter::Cursor, "is out of date"))
     }
 
     /// The text that the client holds. `scope` names the list, the caller and the parameters
@@ -102,11 +103,7 @@ impl ListCursor {
     /// # Errors
     /// `invalid_request` for a text that this server did not sign for this scope.
     pub fn parse(token: &str, key: &ServerKey, scope: &str) -> Result<Self> {
-        Self::decode(token, key, scope).ok_or_else(|| {
-            Error::invalid(
-                "query parameter cursor: does not belong to this list; begin again without it",
-            )
-        })
+        Self::decode(token, key, scope).ok_or_else(foreign_cursor)
     }
 
     fn decode(token: &str, key: &ServerKey, scope: &str) -> Option<Self> {
@@ -117,6 +114,11 @@ impl ListCursor {
         }
         Some(Self { after: String::from_utf8(after.to_vec()).ok()? })
     }
+}
+
+/// That a cursor is no place in the list that is asked for.
+pub(super) fn foreign_cursor() -> Error {
+    Error::parameter(Parameter::Cursor, "does not belong to this list; begin again without it")
 }
 
 fn digest(scope: &str) -> [u8; DIGEST_BYTES] {

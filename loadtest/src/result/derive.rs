@@ -40,6 +40,8 @@ pub fn measurement(
 ) -> Measurement {
     let recorder = &recording.recorder;
     let seconds = recording.elapsed.as_secs_f64().max(1e-9);
+    // What is counted came until the last answer, which may be later.
+    let counted = seconds.max(recorder.last.as_secs_f64());
     let is_open = matches!(plan.mode, Mode::Open { .. });
     let lateness = (is_open && !recorder.lateness.is_empty()).then(|| latency(&recorder.lateness));
     let late = lateness.as_ref().is_some_and(|lateness| lateness.p99_us > LATE_US);
@@ -62,13 +64,13 @@ pub fn measurement(
         ok: recorder.ok,
         dropped: recorder.dropped,
         errors: recorder.errors.clone(),
-        throughput: recorder.ok as f64 / seconds.max(recorder.last.as_secs_f64()),
+        throughput: recorder.ok as f64 / counted,
         corrected: is_open.then(|| latency(&recorder.corrected)),
         service: latency(&recorder.service),
         lateness,
         generator,
         server,
-        fairness: (workload.lanes() > 1).then(|| fairness(&recorder.lanes, workload, seconds)),
+        fairness: (workload.lanes() > 1).then(|| fairness(&recorder.lanes, workload, counted)),
         timeline: recorder.timeline.iter().map(point).collect(),
     }
 }

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::row_work;
 use crate::{
+    cli::{at_least_one, rate},
     context::Context,
     failure::Result,
     load::{Mode, Plan, traffic::Operation},
@@ -20,13 +21,13 @@ pub struct Options {
     #[arg(long, default_value_t = 20)]
     pub quiet_apps: usize,
     /// Requests a second to all quiet apps together.
-    #[arg(long, default_value_t = 200.0)]
+    #[arg(long, default_value_t = 200.0, value_parser = rate)]
     pub quiet_rate: f64,
     /// Requests a second to the flooded app.
-    #[arg(long, default_value_t = 20_000.0)]
+    #[arg(long, default_value_t = 20_000.0, value_parser = rate)]
     pub flood_rate: f64,
     /// Connections of the flood.
-    #[arg(long, default_value_t = 256)]
+    #[arg(long, default_value_t = 256, value_parser = at_least_one)]
     pub flood_connections: usize,
 }
 

@@ -13,7 +13,7 @@ use clap::Args;
 pub use table::markdown;
 
 use crate::{
-    cli::{at_least_one, duration},
+    cli::{at_least_one, duration, rate},
     context::Context,
     failure::Result,
     load::{Mode, Plan, traffic::Operation},
@@ -39,7 +39,7 @@ pub struct Options {
     #[arg(long, default_value_t = 64)]
     pub loop_connections: usize,
     /// Writes a second at which latency is measured.
-    #[arg(long, default_value_t = 2_000.0)]
+    #[arg(long, default_value_t = 2_000.0, value_parser = rate)]
     pub moderate_rate: f64,
     /// Rows that the growing app ends with.
     #[arg(long, default_value_t = 100_000)]

@@ -9,7 +9,8 @@ use axum::{
 use http::{HeaderName, StatusCode, request::Parts};
 use rookery_actors::feed::{FeedPage, FeedQuery, WAIT_DEFAULT, WAIT_MAX};
 use rookery_domain::{
-    Error, ErrorCode, Result, meters::Flow, query::PageLimit, row::write_json_string,
+    Error, ErrorCode, Result, error::Parameter, meters::Flow, query::PageLimit,
+    row::write_json_string,
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -154,7 +155,9 @@ fn query(params: FeedParams) -> Result<FeedQuery> {
 fn wait(text: &str) -> Result<Duration> {
     let wait = text.parse().map(Duration::from_secs).ok().filter(|wait| *wait <= WAIT_MAX);
     let max = WAIT_MAX.as_secs();
-    wait.ok_or_else(|| Error::invalid(format!("query parameter wait: must be 0 to {max} seconds")))
+    wait.ok_or_else(|| {
+        Error::parameter(Parameter::Wait, format_args!("must be 0 to {max} seconds"))
+    })
 }
 
 /// One long poll. When the server drains, it ends with what is there.

@@ -104,24 +104,26 @@ pub fn percent(used: u64, limit: u64) -> u64 {
 /// What the API's messages name, as people know it. A message that is about nothing else calls it
 /// "this".
 const FIELDS: &[(&str, &str)] = &[
-    ("`email`", "This"),
-    ("`confirm_email`", "This"),
-    ("`domain`", "This"),
-    ("`name`", "The name"),
-    ("`filter`", "The filter"),
-    ("`sort`", "The order"),
-    ("`timezone`", "The timezone"),
-    ("`max_age_days`", "The number of days"),
-    ("`max_rows`", "The number of rows"),
-    ("`max_uses`", "The number of visitors"),
-    ("`expires_in_s`", "The time that it is valid"),
-    ("`ttl_minutes`", "The number of minutes"),
-    ("`operations`", "What it may do"),
-    ("`collections`", "The choice of collections"),
-    ("`custom_role`", "The role"),
-    ("`role`", "The role"),
-    ("`org_id`", "The organization"),
-    ("`source`", "The answer"),
+    ("key", "The key"),
+    ("data", "The content"),
+    ("email", "This"),
+    ("confirm_email", "This"),
+    ("domain", "This"),
+    ("name", "The name"),
+    ("filter", "The filter"),
+    ("sort", "The order"),
+    ("timezone", "The timezone"),
+    ("max_age_days", "The number of days"),
+    ("max_rows", "The number of rows"),
+    ("max_uses", "The number of visitors"),
+    ("expires_in_s", "The time that it is valid"),
+    ("ttl_minutes", "The number of minutes"),
+    ("operations", "What it may do"),
+    ("collections", "The choice of collections"),
+    ("custom_role", "The role"),
+    ("role", "The role"),
+    ("org_id", "The organization"),
+    ("source", "The answer"),
 ];
 
 /// Members of the API's bodies that a form calls otherwise.
@@ -136,7 +138,15 @@ const INPUTS: &[(&str, &str)] = &[
 #[must_use]
 pub fn names(error: &Error, field: &str) -> bool {
     let member = INPUTS.iter().find(|(input, _)| *input == field).map_or(field, |(_, it)| it);
-    error.message.contains(&format!("`{member}`"))
+    subject(&error.message).is_some_and(|(name, _)| name == member)
+        || error.message.contains(&format!("`{member}`"))
+}
+
+/// The member that a message begins with, and what stands behind it. Of a member within a list, what it
+/// is called there.
+fn subject(message: &str) -> Option<(&str, &str)> {
+    let (member, rest) = message.strip_prefix('`')?.split_once('`')?;
+    Some((member.rsplit('.').next()?.split('[').next()?, rest))
 }
 
 /// Why something was refused, to people. The API's messages are for programs: they name members of
@@ -192,10 +202,8 @@ fn about_member(message: &str) -> Option<String> {
     if let Some(field) = message.strip_prefix("the form: missing field ") {
         return Some(format!("the form lacks {field}"));
     }
-    let (member, rest) = message.strip_prefix('`')?.split_once('`')?;
-    // Of a member within a list, what it is called there.
-    let name = member.rsplit('.').next()?.split('[').next()?;
-    let (_, words) = FIELDS.iter().find(|(field, _)| field.trim_matches('`') == name)?;
+    let (name, rest) = subject(message)?;
+    let (_, words) = FIELDS.iter().find(|(field, _)| *field == name)?;
     // What was sent is the better name, where it is told: "foo" needs a dot.
     let sent = rest.strip_prefix(" \"").and_then(|rest| rest.split_once("\": "));
     let (subject, why) = match (rest.strip_prefix(": "), sent) {

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use rookery_domain::{
     Error, Result, Timestamp,
+    error::Parameter,
     meters::{Flows, Window, date},
 };
 use serde::{Deserialize, Serialize};
@@ -36,7 +37,7 @@ pub struct Days {
 fn window(now: Timestamp, days: Option<u16>, default: u16, max: u16) -> Result<Window> {
     match days.unwrap_or(default) {
         days if (1..=max).contains(&days) => Ok(Window::ending(now, days)),
-        _ => Err(Error::invalid(format!("query parameter days: must be 1 to {max}"))),
+        _ => Err(Error::parameter(Parameter::Days, format_args!("must be 1 to {max}"))),
     }
 }
 

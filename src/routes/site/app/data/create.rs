@@ -24,8 +24,8 @@ use crate::{
 #[derive(Deserialize)]
 pub struct Form {
     #[serde(default)]
-    key: String,
-    data: String,
+    pub(super) key: String,
+    pub(super) data: String,
 }
 
 /// The body of a create.
@@ -92,7 +92,8 @@ async fn create(desk: &Desk, id: &str, collection: &str, form: Form) -> ApiResul
     or_again(answered, again).await
 }
 
-async fn view(
+/// The page with what was typed, and why that was refused.
+pub(super) async fn view(
     desk: &Desk,
     id: &str,
     collection: &str,

@@ -5,15 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use askama::Template;
 use axum::{extract::Path, response::Response};
 use http::StatusCode;
-use rookery_domain::{Error, Result, query::sorts_by_member};
+use rookery_domain::{Error, Result, error::Parameter, query::sorts_by_member};
 use serde::Deserialize;
-use serde_json::Value;
 use url::form_urlencoded::Serializer;
 
 use super::{
     collection_page, collection_path,
     condition::condition,
-    record::Row,
+    record::{Members, Row},
     refusal, row_page,
     text::{Cell, visible},
     way::Way,
@@ -75,7 +74,7 @@ impl Query {
 
     /// Why the list at `page` was refused: its place in the list is over, or what the form asks for.
     fn refusal(&self, error: &Error, page: &str) -> Notice {
-        if error.message.starts_with("query parameter cursor: ") {
+        if error.parameter == Some(Parameter::Cursor) {
             let text = "This page of the list is there no more: the list has changed since.";
             let link = Some((self.sorted(page, &self.sort), "Begin again".to_owned()));
             return Notice { link, ..Notice::of_refusal(text.to_owned(), None) };
@@ -276,12 +275,14 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
     let members = columns.iter().map(|name| Heading::of_member(&query, &page, name));
     let headings =
         members.chain([Heading::sorting(&query, &page, "updated_at", "Changed")]).collect();
-    let line = |(row, members): (&Row, &BTreeMap<String, Value>)| Line {
+    let line = |(row, members): (&Row, &Members)| Line {
         key: row.key.clone(),
         href: way.to(&row_page(&app, &collection, &row.key)),
         cells: columns
             .iter()
-            .map(|name| (name.clone(), members.get(name).map(Cell::of).unwrap_or_default()))
+            .map(|name| {
+                (name.clone(), members.get(name).map(|raw| Cell::of(raw)).unwrap_or_default())
+            })
             .collect(),
         version: row.version,
         updated_at: row.updated_at.clone(),
@@ -316,7 +317,7 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
 }
 
 /// The members that most rows of the page have, in a steady order.
-fn columns(rows: &[BTreeMap<String, Value>]) -> Vec<String> {
+fn columns(rows: &[Members]) -> Vec<String> {
     let mut counts = BTreeMap::<&String, usize>::new();
     for name in rows.iter().flat_map(|row| row.keys()) {
         *counts.entry(name).or_default() += 1;

@@ -1,14 +1,15 @@
 //! A row that two changed at once: what each did to its members, and a proposal that keeps both
 //! wherever they touched different ones.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use rookery_domain::json::Object;
 use serde_json::{Value, value::RawValue};
 
-use super::text::{Cell, indent};
-
-/// The members of a row, as they are written.
-type Members = BTreeMap<String, Box<RawValue>>;
+use super::{
+    record::members,
+    text::{Cell, indent},
+};
 
 /// A member that somebody changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,18 +36,22 @@ pub struct Merge {
 }
 
 impl Merge {
-    /// Merges `mine` and `theirs`, which both came from `before`. What is no object merges as one
-    /// without members.
+    /// Merges `mine` and `theirs`, which both came from `before`. Numbers are what is written: of
+    /// large ones several have the same value. What is no object merges as one without members.
     #[must_use]
     pub fn of(before: &str, mine: &str, theirs: &str) -> Self {
-        let read = |text: &str| serde_json::from_str::<Members>(text).unwrap_or_default();
-        let (before, mine, theirs) = (read(before), read(mine), read(theirs));
+        let [before, mine, theirs] = [before, mine, theirs].map(|text| {
+            Object::parse(text).map(|object| members(object.text())).unwrap_or_default()
+        });
         let names: BTreeSet<&String> =
             before.keys().chain(mine.keys()).chain(theirs.keys()).collect();
         let (mut changes, mut merged) = (Vec::new(), Vec::new());
         for name in names {
             let [old, my, their] =
                 [&before, &mine, &theirs].map(|members| members.get(name).map(|raw| &**raw));
+            let same = |left: Option<&RawValue>, right: Option<&RawValue>| {
+                left.map(RawValue::get) == right.map(RawValue::get)
+            };
             let (i_did, they_did) = (!same(old, my), !same(old, their));
             let kept = if i_did { my } else { their };
             if let Some(kept) = kept {
@@ -72,18 +77,10 @@ impl Merge {
     }
 }
 
-fn value(raw: Option<&RawValue>) -> Option<Value> {
-    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
-}
-
-fn same(left: Option<&RawValue>, right: Option<&RawValue>) -> bool {
-    value(left) == value(right)
-}
-
 fn shown(raw: Option<&RawValue>) -> String {
-    match value(raw) {
+    match raw {
         None => "(none)".to_owned(),
-        Some(Value::Null) => "null".to_owned(),
-        Some(value) => Cell::of(&value).shown,
+        Some(raw) if raw.get() == "null" => "null".to_owned(),
+        Some(raw) => Cell::of(raw).shown,
     }
 }

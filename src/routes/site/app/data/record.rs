@@ -8,7 +8,7 @@ use rookery_domain::{
     id::{AgentId, HumanId},
 };
 use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 
 use super::text::{indent, visible};
 use crate::{
@@ -62,9 +62,18 @@ impl Row {
 
     /// Its members.
     #[must_use]
-    pub fn members(&self) -> BTreeMap<String, Value> {
-        serde_json::from_str(self.data.get()).unwrap_or_default()
+    pub fn members(&self) -> Members {
+        members(self.data.get())
     }
+}
+
+/// The members of a row, as they are written.
+pub type Members = BTreeMap<String, Box<RawValue>>;
+
+/// The members of a row's content; what is no object has none.
+#[must_use]
+pub fn members(content: &str) -> Members {
+    serde_json::from_str(content).unwrap_or_default()
 }
 
 /// Who did something.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
-    collection_page,
+    collection_page, create,
     history::{Event, history},
     merge::Merge,
     record::{Names, Row},
@@ -198,6 +198,12 @@ async fn save(
             view(desk, at, status, None, Some(draft)).await
         }
         None if error.code == ErrorCode::RowNotFound => gone(desk, at, data).await,
+        // Nor has the row a page then.
+        None if error.code == ErrorCode::CollectionNotFound => {
+            let form = create::Form { key: at.key.to_owned(), data };
+            let notice = Some(refusal(&error, "create", &[]));
+            create::view(desk, at.id, at.collection, status, notice, None, form).await
+        }
         None => {
             let draft = Draft { data, base, version, merge: None };
             view(desk, at, status, Some(refusal(&error, "save", &["data"])), Some(draft)).await

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use rookery_domain::text::turns_direction;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// Characters of a cell.
 const CELL_CHARS_MAX: usize = 80;
@@ -72,16 +72,16 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The cell of a value; empty for null.
+    /// The cell of a value: a text as it reads, all else as it is written; empty for null.
     #[must_use]
-    pub fn of(value: &Value) -> Self {
-        let text = match value {
-            Value::Null => return Self::default(),
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
+    pub fn of(value: &RawValue) -> Self {
+        let json = value.get();
+        if json == "null" {
+            return Self::default();
+        }
+        let text: String = serde_json::from_str(json).unwrap_or_else(|_| json.to_owned());
         let shown = cut(&text, CELL_CHARS_MAX);
-        let whole = shown.ends_with('…').then(|| visible(&cut(&text, WHOLE_CHARS_MAX)));
+        let whole = (shown != text).then(|| visible(&cut(&text, WHOLE_CHARS_MAX)));
         Self { shown: visible(&shown), whole }
     }
 }

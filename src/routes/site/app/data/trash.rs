@@ -61,7 +61,7 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
     let line = |row: &Row| Line {
         key: row.key.clone(),
         href: way.to(&row_page(id, &collection, &row.key)),
-        summary: serde_json::from_str(row.data.get()).map(|it| Cell::of(&it)).unwrap_or_default(),
+        summary: Cell::of(&row.data),
         deleted_at: row.deleted_at.clone(),
     };
     let here = format!("{}/trash", collection_page(id, &collection));
