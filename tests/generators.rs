@@ -1,11 +1,13 @@
 //! What generators of clients need of the document beyond what the standard asks: names that do not
 //! meet in the code that they write, and patterns that they can write down.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rookery::router;
 use rookery_domain::agent_name::{self, AgentName};
 use serde_json::{Value, json};
+
+use crate::docs::operations;
 
 /// The documents of both listeners as clients are generated from them.
 fn documents() -> [Value; 2] {
@@ -100,4 +102,15 @@ fn the_pattern_of_a_name_takes_what_the_server_takes_of_every_character() {
             assert_eq!(schema.is_valid(&json!(name)), taken, "{name:?}");
         }
     }
+}
+
+#[test]
+fn no_two_operations_have_the_same_id() {
+    let document = serde_json::to_value(router::document()).unwrap();
+    let mut ids = BTreeSet::new();
+    for (path, operation) in operations(&document) {
+        let id = operation["operationId"].as_str().unwrap_or_default();
+        assert!(!id.is_empty() && ids.insert(id.to_owned()), "{path}: {id:?}");
+    }
+    assert!(ids.len() > 100, "the operations were found");
 }

@@ -86,7 +86,7 @@ fn warnings(a: &ResultFile, b: &ResultFile) -> Vec<String> {
 #[must_use]
 pub fn text(comparison: &Comparison) -> String {
     let mut text = format!(
-        "Mann-Whitney U, exact, two-sided, alpha {ALPHA}; medians of the runs\n\n\
+        "Mann-Whitney U, two-sided, alpha {ALPHA}; medians of the runs\n\n\
          {:<52} {:>12} {:>12} {:>8} {:>7} {:>6}  verdict\n",
         "figure", "A", "B", "change", "noise", "p"
     );

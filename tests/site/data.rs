@@ -59,6 +59,7 @@ async fn rows_are_listed_filtered_and_sorted() {
     assert_eq!(nowhere.status, 400);
     nowhere.says("Choose a field.").says("value=\"Ada\"").says("value=\"-n\"");
     assert_eq!(owned.see("/data/nothing").await.status, 404);
+    assert_eq!(owned.see("/data/nothing/new").await.status, 404);
 }
 
 #[tokio::test]

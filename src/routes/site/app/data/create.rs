@@ -103,6 +103,10 @@ pub(super) async fn view(
     form: Form,
 ) -> ApiResult<Response> {
     let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Data).await?;
+    // What was typed for one that went meanwhile is shown all the same.
+    if notice.is_none() && !app_page.declared().iter().any(|one| one.name == collection) {
+        return Err(Error::collection_not_found(collection).into());
+    }
     let frame = frame.with(notice);
     let way = Way::back(desk, id, collection);
     let page = NewRowPage {
