@@ -248,6 +248,16 @@ async fn a_run_on_somebody_elses_server_leaves_no_app_behind() {
     let (result, _out) =
         run(&["hot-app", "--op", "create", "--rate", "50", "--url", &address]).await;
     check_all_answered(&result);
+
+    // What is refused before anything is measured leaves an earlier result alone.
+    let earlier = out.path().join("result.json");
+    let before = std::fs::read(&earlier).expect("a result");
+    let folder = out.path().to_str().expect("text");
+    let words = ["rookery-load", "restart", "--url", &server.url, "--agent-key", &key];
+    let cli = Cli::try_parse_from(words.into_iter().chain(["--out", folder]));
+    let refused = carry_out(&cli.expect("it is understood").command).await.unwrap_err();
+    assert!(refused.to_string().contains("--spawn"), "{refused}");
+    assert_eq!(std::fs::read(&earlier).expect("a result"), before);
 }
 
 #[tokio::test]

@@ -106,15 +106,19 @@ async fn measure(command: &Command, run: Measured<'_>) -> Result<()> {
     };
     let done = run.await;
     context.result.interrupted = done.is_err();
-    // What was measured is kept, and what was deployed goes, also when a run was cut short.
-    let written = context.finish();
+    // What was measured is kept, and what was deployed goes, also when a run was cut short. One that was
+    // refused before it measured anything leaves an earlier result where it is.
+    let has_failed_at_once = done.is_err() && context.result.is_empty();
+    let written = (!has_failed_at_once).then(|| context.finish()).transpose();
     let left = context.target.clean_up().await;
     if left > 0 {
         context.view.line(&format!("! {left} apps of this run could not be purged"));
     }
     done?;
-    let folder = written?;
-    context.view.line(&format!("result.json, report.html and histograms: {}", folder.display()));
+    if let Some(folder) = written? {
+        let folder = folder.display();
+        context.view.line(&format!("result.json, report.html and histograms: {folder}"));
+    }
     Ok(())
 }
 

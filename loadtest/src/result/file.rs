@@ -35,6 +35,13 @@ impl ResultFile {
         serde_json::from_str(text).map_err(|error| error.to_string())
     }
 
+    /// Whether nothing was measured.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let Self { measurements, series, figures, .. } = self;
+        measurements.is_empty() && series.is_empty() && figures.is_empty()
+    }
+
     /// Its text.
     #[must_use]
     pub fn to_json(&self) -> String {
