@@ -5,9 +5,11 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use tokio::time::timeout;
 
 use crate::{
     api::text,
+    client::ClientError,
     context::Context,
     failure::Result,
     load::{GeneratorUse, Mode, Plan, Recorder, Recording, recorder::Sample, traffic::Constant},
@@ -92,7 +94,8 @@ async fn wake_all(context: &Context, apps: &[App]) -> Result<Recording> {
     for app in apps {
         head.bodiless(&mut request, "GET", format_args!("{}?limit=1", app.collection()));
         let sent = start.elapsed();
-        let answer = connection.exchange(&request).await?;
+        let exchanged = timeout(context.load.timeout, connection.exchange(&request)).await;
+        let answer = exchanged.map_err(|_| ClientError::Timeout)??;
         let error = (!answer.is_ok()).then(|| format!("http_{}", answer.status));
         let (lane, intended, done) = (0, sent, start.elapsed());
         recorder.record(Sample { lane, intended, sent, done, error: error.as_deref() });
