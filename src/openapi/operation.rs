@@ -24,13 +24,11 @@ use crate::{
 };
 
 /// Errors that any operation may answer, whatever it does.
-const COMMON: &[ErrorCode] = &[
-    ErrorCode::InvalidRequest,
-    ErrorCode::CliUpgradeRequired,
-    ErrorCode::RateLimited,
-    ErrorCode::Internal,
-    ErrorCode::Unavailable,
-];
+const COMMON: &[ErrorCode] =
+    &[ErrorCode::InvalidRequest, ErrorCode::Internal, ErrorCode::Unavailable];
+
+/// The same of those that are not the operators' own: their listener bounds nobody.
+const OF_BOUNDS: &[ErrorCode] = &[ErrorCode::CliUpgradeRequired, ErrorCode::RateLimited];
 
 /// The extractors of a handler, the first of which is its permission. A handler without a
 /// permission does not compile as an operation: public routes take
@@ -79,12 +77,14 @@ where
         }
         let get = item.get.as_ref();
         let is_tagged = get.is_some_and(|get| get.responses.responses.contains_key("304"));
+        let of_bounds = if is_operators::<T::Permission>() { &[] } else { OF_BOUNDS };
         let of_tag: &[ErrorCode] = if is_tagged { &[ErrorCode::Conflict] } else { &[] };
         for operation in operations(item) {
             // Only what changes something is asked where it comes from.
             let checked = |code: &&ErrorCode| !reads || **code != ErrorCode::CsrfOriginMismatch;
             let codes = COMMON
                 .iter()
+                .chain(of_bounds)
                 .chain(T::Permission::CODES)
                 .chain(errors)
                 .chain(of_tag)
@@ -214,7 +214,12 @@ fn complete<'a, P: Permission>(
         headers::add(&mut response, headers::of_errors(&codes));
         operation.responses.responses.insert(status.to_string(), response.into());
     }
-    headers::complete(operation, !P::SCHEMES.contains(&Scheme::OperatorToken));
+    headers::complete(operation, !is_operators::<P>());
+}
+
+/// Whether it is asked for at the operators' listener.
+fn is_operators<P: Permission>() -> bool {
+    P::SCHEMES.contains(&Scheme::OperatorToken)
 }
 
 /// The operations of a path.
