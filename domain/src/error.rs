@@ -131,7 +131,7 @@ impl Error {
         Self::new(ErrorCode::InvalidRequest, message)
     }
 
-    /// `invalid_request` of the query parameter `name`.
+    /// `invalid_request` of a query parameter; `why` goes on from its name.
     #[must_use]
     pub fn parameter(parameter: Parameter, why: impl fmt::Display) -> Self {
         let error = Self::invalid(format!("query parameter {}: {why}", parameter.as_str()));

@@ -8,7 +8,7 @@ use axum::extract::{FromRequestParts, MatchedPath, RawPathParams};
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
 use rookery_domain::{
-    Error, Result,
+    Error, Result, error,
     id::{AgentId, CredentialId, GrantId, HumanId, PreviewId, SessionId, TransferId},
 };
 use serde::de::DeserializeOwned;
@@ -168,10 +168,9 @@ pub fn check_text(query: &str) -> Result<()> {
 /// `invalid_request`.
 pub fn check_limit(limit: Option<usize>, max: usize) -> Result<(), Error> {
     match limit {
-        Some(limit) if !(1..=max).contains(&limit) => Err(Error::parameter(
-            rookery_domain::error::Parameter::Limit,
-            format_args!("must be 1 to {max}"),
-        )),
+        Some(limit) if !(1..=max).contains(&limit) => {
+            Err(Error::parameter(error::Parameter::Limit, format_args!("must be 1 to {max}")))
+        }
         _ => Ok(()),
     }
 }

@@ -1,9 +1,10 @@
 //! Is it better, worse, or noise? One named method for every figure.
 //!
-//! The Mann-Whitney U test, two-sided, and exact up to [`EXACT_MAX`] runs: the share of all ways to split the pooled runs
-//! in two that are at least as lopsided as the one seen. It assumes nothing about how runs are
-//! distributed, which five of them could not show anyway. A difference counts when that share is
-//! at most [`ALPHA`] and the medians differ by more than the smallest effect that matters.
+//! The Mann-Whitney U test, two-sided and exact unless a side has very many runs: the share of all
+//! ways to split the pooled runs in two that are at least as lopsided as the one seen. It assumes
+//! nothing about how runs are distributed, which five of them could not show anyway. A difference
+//! counts when that share is at most [`ALPHA`] and the medians differ by more than the smallest
+//! effect that matters.
 
 use super::sample::{median, spread};
 

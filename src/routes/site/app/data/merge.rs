@@ -49,9 +49,6 @@ impl Merge {
         for name in names {
             let [old, my, their] =
                 [&before, &mine, &theirs].map(|members| members.get(name).map(|raw| &**raw));
-            let same = |left: Option<&RawValue>, right: Option<&RawValue>| {
-                left.map(RawValue::get) == right.map(RawValue::get)
-            };
             let (i_did, they_did) = (!same(old, my), !same(old, their));
             let kept = if i_did { my } else { their };
             if let Some(kept) = kept {
@@ -75,6 +72,10 @@ impl Merge {
     pub fn clashes(&self) -> bool {
         self.changes.iter().any(|change| change.clash)
     }
+}
+
+fn same(left: Option<&RawValue>, right: Option<&RawValue>) -> bool {
+    left.map(RawValue::get) == right.map(RawValue::get)
 }
 
 fn shown(raw: Option<&RawValue>) -> String {
