@@ -25,7 +25,7 @@ use tokio::sync::Mutex;
 use super::{
     Attempt, Body, Soundness, StorageOptions, Tx,
     files::{self, Files, Watched},
-    migrating,
+    includes_quotas, migrating,
     postgres::SLOW_STATEMENT,
 };
 use crate::{
@@ -102,6 +102,7 @@ impl SqliteDb {
                 rusqlite::version()
             )));
         }
+        includes_quotas();
         create_folder(&options.data_dir)?;
         let lock = LockFile::take(&options.data_dir)?;
         end_restore(&options.data_dir)?;

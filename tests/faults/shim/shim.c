@@ -6,6 +6,7 @@
  *   ROOKERY_SHIM_FAIL_AT    the number of the fsync that fails with EIO, from 1
  *   ROOKERY_SHIM_FAIL       "once", or "always": every later one too
  *   ROOKERY_SHIM_FULL       a file; while it is there, no other one grows: ENOSPC
+ *   ROOKERY_SHIM_QUOTA      anything: EDQUOT in place of that
  *
  * A record of the trace: kind, file, 2 bytes of padding, length (u32), offset (u64), then the bytes
  * written; all in this machine's byte order. Whoever reads the trace is src/disk.
@@ -40,6 +41,7 @@ static uint8_t files[DESCRIPTORS];
 static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
 static int trace = -1;
 static const char *full;
+static int no_room = ENOSPC;
 static long long fail_at = 0, syncs = 0;
 static int fails_always = 0;
 static char folder[PATH_MAX];
@@ -68,6 +70,7 @@ __attribute__((constructor)) static void begin(void) {
     fail_at = at ? atoll(at) : 0;
     fails_always = how && strcmp(how, "always") == 0;
     full = getenv("ROOKERY_SHIM_FULL");
+    if (getenv("ROOKERY_SHIM_QUOTA")) no_room = EDQUOT;
 }
 
 static void opened(int fd) {
@@ -153,7 +156,7 @@ static ssize_t write_at(int fd, const void *bytes, size_t length, off_t offset) 
     struct stat now;
     int grows = full && fstat(fd, &now) == 0 && where + (off_t)length > now.st_size;
     if (grows && access(full, F_OK) == 0) {
-        errno = ENOSPC;
+        errno = no_room;
         written = -1;
     } else {
         written = stands ? real_write(fd, bytes, length) : real_pwrite(fd, bytes, length, offset);

@@ -23,6 +23,15 @@ pub enum Failing {
     Always,
 }
 
+/// What keeps files from growing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// The disk is full: ENOSPC.
+    Disk,
+    /// The user's quota is used up: EDQUOT.
+    Quota,
+}
+
 impl Shim {
     /// Builds it with `cc` (or `$CC`) into `folder`.
     ///
@@ -70,9 +79,13 @@ impl Shim {
         launch.set("ROOKERY_SHIM_FAIL", how)
     }
 
-    /// A launch whose files do not grow (ENOSPC) while the file `full` is there.
+    /// A launch whose files do not grow while the file `full` is there.
     #[must_use]
-    pub fn bounded(&self, launch: Launch, full: &Path) -> Launch {
-        self.between(launch).set("ROOKERY_SHIM_FULL", full.display())
+    pub fn bounded(&self, launch: Launch, full: &Path, bound: Bound) -> Launch {
+        let launch = self.between(launch).set("ROOKERY_SHIM_FULL", full.display());
+        match bound {
+            Bound::Disk => launch,
+            Bound::Quota => launch.set("ROOKERY_SHIM_QUOTA", 1),
+        }
     }
 }

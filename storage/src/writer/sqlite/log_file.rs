@@ -8,8 +8,9 @@
 //! write that fails later than SQLite meant it fails the same transaction.
 //!
 //! This is a VFS around the system's own one, which opens every other file as ever. Of the log's
-//! format it knows the one word that says where a transaction ends. It is the one place with
-//! `unsafe`: SQLite's file layer is an interface of C (<https://www.sqlite.org/vfs.html>).
+//! format it knows the one word that says where a transaction ends. SQLite's file
+//! layer is an interface of C (<https://www.sqlite.org/vfs.html>): here and in `db::full_disk` alone is
+//! `unsafe`.
 
 #![expect(unsafe_code, reason = "SQLite's file layer is an interface of C")]
 

@@ -1,7 +1,8 @@
-//! The disk is full: reads go on, writes answer `unavailable`, and all is well again when space
-//! returns, without a restart.
+//! The disk is full, or a quota is used up: reads go on, writes answer `unavailable`, and all is well
+//! again when space returns, without a restart.
 
 use std::{
+    fmt,
     path::{Path, PathBuf},
     process::Command,
     time::{Duration, Instant},
@@ -13,7 +14,7 @@ use crate::{
     crew::{Crew, OnSilence},
     failure::{Failure, Result},
     follower::Follower,
-    shim::Shim,
+    shim::{Bound, Shim},
     verdict::Verdict,
     world::{App, World},
 };
@@ -45,16 +46,21 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
     let mut verdict = Verdict::new("full", target);
     let scratch = tempfile::tempdir()?;
     let disk = Disk::of(scratch.path())?;
-    verdict.saw(match &disk {
-        Disk::Small(_) => "a tmpfs of 32 MiB",
-        Disk::Bounded(_) => "mounting is not permitted here: the shim lets no file grow",
-    });
+    runs_full(world, &disk, times, &mut verdict).await?;
+    let quota = scratch.path().join("quota");
+    std::fs::create_dir_all(&quota)?;
+    runs_full(world, &Disk::Bounded(quota, Bound::Quota), times, &mut verdict).await?;
+    Ok(verdict)
+}
+
+async fn runs_full(world: &World, disk: &Disk, times: usize, verdict: &mut Verdict) -> Result<()> {
     let launch = world.launch_sqlite(disk.folder()).set("ROOKERY__LOG__LEVEL", "warn");
-    let server = match &disk {
+    let server = match disk {
         Disk::Small(_) => launch.start().await?,
-        Disk::Bounded(folder) => {
+        Disk::Bounded(folder, bound) => {
             std::fs::create_dir_all(&launch.data)?;
-            Shim::build(folder)?.bounded(launch.clone(), &disk.filler()).start().await?
+            let shim = Shim::build(folder)?;
+            shim.bounded(launch.clone(), &disk.filler(), *bound).start().await?
         }
     };
     let api = Api::enroll(&server.url, "owner@example.org").await?;
@@ -96,11 +102,11 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
     }
     super::kill::stop(server).await?;
     verdict.saw(format!(
-        "{acknowledged} acknowledged writes, {unavailable} answered unavailable, {read} reads \
-         while the disk was full; {ACKNOWLEDGED} writes after at most {} ms with space again",
+        "{disk}: {acknowledged} acknowledged writes, {unavailable} answered unavailable, {read} reads \
+         while it was full; {ACKNOWLEDGED} writes after at most {} ms with space again",
         slowest.as_millis()
     ));
-    Ok(verdict)
+    Ok(())
 }
 
 /// A disk that can be filled.
@@ -108,7 +114,7 @@ enum Disk {
     /// A file system of its own in memory; unmounted when dropped.
     Small(PathBuf),
     /// A folder whose files the shim keeps from growing while [`Disk::filler`] is there.
-    Bounded(PathBuf),
+    Bounded(PathBuf, Bound),
 }
 
 impl Disk {
@@ -119,12 +125,12 @@ impl Disk {
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&folder);
         let may_mount = mount.output().is_ok_and(|output| output.status.success());
-        Ok(if may_mount { Self::Small(folder) } else { Self::Bounded(folder) })
+        Ok(if may_mount { Self::Small(folder) } else { Self::Bounded(folder, Bound::Disk) })
     }
 
     fn folder(&self) -> &Path {
         match self {
-            Self::Small(folder) | Self::Bounded(folder) => folder,
+            Self::Small(folder) | Self::Bounded(folder, _) => folder,
         }
     }
 
@@ -135,7 +141,7 @@ impl Disk {
     fn fill(&self) -> Result<()> {
         let bytes = match self {
             Self::Small(folder) => free_bytes(folder)?.saturating_sub(LEFT_BYTES),
-            Self::Bounded(_) => 0,
+            Self::Bounded(..) => 0,
         };
         let filling = vec![0; usize::try_from(bytes).unwrap_or(0)];
         match std::fs::write(self.filler(), filling) {
@@ -147,6 +153,16 @@ impl Disk {
 
     fn free(&self) -> Result<()> {
         Ok(std::fs::remove_file(self.filler())?)
+    }
+}
+
+impl fmt::Display for Disk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Small(_) => "a tmpfs of 32 MiB",
+            Self::Bounded(_, Bound::Disk) => "files that the shim lets not grow (no mounting here)",
+            Self::Bounded(_, Bound::Quota) => "a quota, by the shim",
+        })
     }
 }
 

@@ -30,7 +30,7 @@ pub enum Fault {
     Power,
     /// fsync answers EIO, once and from then on
     Fsync,
-    /// The disk is full, and is not any more
+    /// The disk is full, or a quota used up, and is not any more
     Full,
     /// The writer fails at each point of a commit
     Commit,
