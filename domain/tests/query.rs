@@ -111,7 +111,7 @@ fn a_bad_filter_is_told_what_is_wrong_with_it() {
         (r#"{"and":[]}"#.to_owned(), "`and` takes a non-empty array"),
         (r#"{"not":[]}"#.to_owned(), "expected an object"),
         (r#"{"a..b":1}"#.to_owned(), "`a..b` is not a field path"),
-        (r#"{"":1}"#.to_owned(), "is not a field path"),
+        (r#"{"":1}"#.to_owned(), "a field path is empty"),
         (r#"{"created_at":"yesterday"}"#.to_owned(), "compared with a time"),
         (r#"{"created_at":{"prefix":"2026"}}"#.to_owned(), "does not apply to `created_at`"),
         (r#"{"version":"3"}"#.to_owned(), "compared with a number"),
@@ -194,9 +194,10 @@ fn a_sort_that_is_spelt_as_elsewhere_is_told_how_it_is_here() {
 #[test]
 fn a_bad_sort_is_refused() {
     for (sort, words) in [
-        (",", "not a field path"),
-        ("a,", "not a field path"),
-        ("-", "not a field path"),
+        (",", "`sort`: a field path is empty"),
+        ("a,", "`sort`: a field path is empty"),
+        ("-", "`sort`: a field path is empty"),
+        ("a..b", "`a..b` is not a field path"),
         ("a,-a", "names `a` twice"),
         ("a,b,c,d,e", "at most 4"),
     ] {

@@ -3,8 +3,8 @@
 //! not here: how a cursor is signed, and those of rows (`rookery_domain::query`).
 
 use rookery_domain::{
-    Error, Result, Timestamp,
-    query::{ListCursor, PageLimit},
+    Result, Timestamp,
+    query::{ListCursor, PageLimit, foreign_cursor},
     sealed::ServerKey,
 };
 use serde::Deserialize;
@@ -77,8 +77,7 @@ impl Paging {
     ) -> Result<PageRequestByNumber<'a>> {
         let (list, limit) = self.list(route, owner, state)?;
         let skip = list.read(self.cursor.as_deref())?.map(|cursor| cursor.after.parse());
-        let foreign = |_| Error::invalid("`cursor` does not belong to this list");
-        let skip = skip.transpose().map_err(foreign)?.unwrap_or(0);
+        let skip = skip.transpose().map_err(|_| foreign_cursor())?.unwrap_or(0);
         Ok(PageRequestByNumber { list, limit, skip })
     }
 

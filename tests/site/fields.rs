@@ -64,6 +64,12 @@ async fn a_refused_field_of_an_apps_pages_is_marked() {
     .await;
     let member = [("action", "add-member"), ("email", "nobody")];
     refuses(&owned.submit("/sharing", &member).await, "member-email", "This is not a valid");
+    let role = [("action", "add-member"), ("email", "bob@example.org"), ("custom_role", "gone")];
+    refuses(
+        &owned.submit("/sharing", &role).await,
+        "member-role",
+        "The manifest declares no role ",
+    );
     let offer = [("action", "offer"), ("email", "nobody")];
     refuses(&owned.submit("/sharing", &offer).await, "offer-email", "This is not a valid");
     let grant = |name, value| [("action", "grant"), ("role", "guest"), (name, value)];

@@ -49,6 +49,9 @@ impl Field {
                 "`{parameter}`: a path has at most {PATH_BYTES_MAX} bytes"
             )));
         }
+        if path.is_empty() {
+            return Err(Error::invalid(format!("`{parameter}`: a field path is empty")));
+        }
         let mut steps = path.split('.').map(Box::<str>::from);
         let root = steps.next().unwrap_or_default();
         let rest: Box<[Box<str>]> = steps.collect();

@@ -116,8 +116,9 @@ impl ListCursor {
     }
 }
 
-/// That a cursor is no place in the list that is asked for.
-pub(super) fn foreign_cursor() -> Error {
+/// `invalid_request`: a cursor is no place in the list that is asked for.
+#[must_use]
+pub fn foreign_cursor() -> Error {
     Error::parameter(Parameter::Cursor, "does not belong to this list; begin again without it")
 }
 

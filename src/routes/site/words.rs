@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use rookery_domain::{Error, ErrorCode, Timestamp};
+use rookery_domain::{Error, ErrorCode, Timestamp, error::Parameter};
 use serde::Deserialize;
 
 const MONTHS: [&str; 12] =
@@ -168,6 +168,11 @@ pub fn refusal(error: &Error) -> String {
         }
         E::ManifestIncompatibleRedeploy => {
             "Read what it takes away or opens, and tick the box to go on all the same".to_owned()
+        }
+        E::InvalidRequest if error.parameter == Some(Parameter::Cursor) => {
+            "The address leads to a page that does not belong to this list. Begin again at the \
+             first one"
+                .to_owned()
         }
         E::Forbidden => match message.strip_prefix("this route is for ") {
             Some(whom) => format!("Only {whom} may do this"),

@@ -63,7 +63,7 @@ pub async fn act(Path(id): Path<String>, Posted(desk, fields): Posted<Fields>) -
 fn refusal(error: &Error, fields: &Fields) -> Notice {
     let action = fields.one("action");
     let (place, asked): (_, &[_]) = match action {
-        "add-member" => ("members", &["email"]),
+        "add-member" => ("members", &["email", "custom_role"]),
         "set-role" | "remove-member" => ("members", &[]),
         "grant" => ("grants", &["role", "max_uses", "days"]),
         "revoke-grant" => ("grants", &[]),
