@@ -53,8 +53,10 @@ impl Operators {
         }
     }
 
-    /// Tells browsers to ask for the token (RFC 7617).
+    /// Tells caches that all of this is of the moment, and browsers to ask for the token (RFC 7617).
     pub(super) fn write_headers(&self, response: &mut Response) {
+        let no_store = HeaderValue::from_static("no-store");
+        response.headers_mut().entry(header::CACHE_CONTROL).or_insert(no_store);
         if matches!(self, Self::Bearers(_)) && response.status() == StatusCode::UNAUTHORIZED {
             let browsers = HeaderValue::from_static("Basic realm=\"rookery operators\"");
             response.headers_mut().append(header::WWW_AUTHENTICATE, browsers);

@@ -18,6 +18,7 @@ const ROLE = { guest: { title: 'Guest of honour, and keeper of everything that t
 // As long as the rules let them be, and without a place to break them.
 const COLLECTION = 'customer_feedback_and_support_requests_'.padEnd(64, '2026_');
 const KEY = 'a-note-'.padEnd(128, 'and-so-on-');
+const MEMBER = 'a_member_'.padEnd(300, 'and_so_on_');
 const ORG = 'Rooks'.repeat(20);
 
 before(async () => {
@@ -40,6 +41,7 @@ before(async () => {
   await call('POST', `/v1/apps/${app.id}/collections/${COLLECTION}`, { key, body: { key: KEY, data: { text: 'Short.' } } });
   await call('POST', `/v1/apps/${app.id}/collections/${COLLECTION}`, { key, body: { key: KEY.replace('a', 'b'), data: {} } });
   await call('DELETE', `/v1/apps/${app.id}/collections/${COLLECTION}/${KEY.replace('a', 'b')}`, { key });
+  await call('PATCH', `/v1/apps/${app.id}/collections/${COLLECTION}/${KEY}`, { key, body: { data: { [MEMBER]: 'Long.' } } });
   await call('POST', `/v1/apps/${app.id}/members`, { key, body: { email: 'friend@example.org', custom_role: 'guest' } });
   await call('POST', `/v1/apps/${app.id}/grants`, { key, body: { role: 'guest', max_uses: 5 } });
   await call('POST', `/v1/apps/${app.id}/credentials`, { key,

@@ -15,6 +15,18 @@ use crate::{
 };
 
 #[tokio::test]
+async fn what_is_of_the_moment_is_kept_by_no_cache() {
+    let server = TestServer::start().await;
+    for path in ["/alive", "/ready"] {
+        assert_eq!(server.get(path).await.header("cache-control"), "no-store", "{path}");
+    }
+    for path in ["/alive", "/ready", "/metrics", "/ops/api/overview"] {
+        let answer = Answer::of(server.ops(Method::GET, path)).await;
+        assert_eq!((answer.status, answer.header("cache-control")), (200, "no-store"), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn a_failed_fsync_ends_readiness_on_both_listeners_and_acknowledges_nothing() {
     // The third commit through the writer finds the disk broken.
     let faults = Faults::listed([(Point::AtCommit, 3, Fault::Fsync)]);

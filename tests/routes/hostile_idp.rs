@@ -211,6 +211,14 @@ async fn a_provider_that_is_down_or_another_one_is_unavailable() {
         world.say(how, "").await;
         world.server.get(BEGIN).await.error(ErrorCode::Unavailable);
     }
+    // A browser is shown so, on the page that has the other way in, and where to go stays the same.
+    let browser = |path: &str| {
+        world.server.request(Method::GET, path).header("accept", "text/html,*/*;q=0.8")
+    };
+    let page = Answer::of(browser(&format!("{BEGIN}?redirect_to=/authorize?app=garden"))).await;
+    assert_eq!((page.status, page.header("retry-after")), (503, "1"), "{}", page.text);
+    assert!(page.text.contains("The identity provider is not the one of the settings."));
+    assert!(page.text.contains("value=\"/authorize?app=garden\""), "{}", page.text);
     world.say("honest", "").await;
     assert_eq!(world.server.get(BEGIN).await.status, 303);
 

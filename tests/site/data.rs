@@ -120,12 +120,17 @@ async fn a_column_that_no_sort_names_has_a_plain_heading() {
 async fn what_nobody_sees_and_what_turns_text_around_is_shown_by_its_number() {
     let owned = Owned::with(guestbook()).await;
     for key in [" ", "\u{202e}dcba"] {
-        let row = json!({"key": key, "data": {"name": "\u{202e}evil"}});
+        let row = json!({"key": key, "data": {"name": "\u{202e}evil\u{1}"}});
         owned.agent(POST, "/collections/entries", row).await.expect(201);
     }
     let list = owned.see("/data/entries").await;
-    list.says(">\\u202edcba</a>").says("\\u202eevil").says(">&#34; &#34;</a>");
-    owned.see("/data/entries/rows/%E2%80%AEdcba").await.says(">\\u202edcba</h2>");
+    list.says(">\\u202edcba</a>").says("\\u202eevil\\u0001<").says(">&#34; &#34;</a>");
+    let row = "/data/entries/rows/%E2%80%AEdcba";
+    owned.see(row).await.says(">\\u202edcba</h2>");
+    // The members that a change names are as strangers chose them, too.
+    let patch = json!({"data": {"\u{202e}note\u{7f}": "x"}});
+    owned.agent(Method::PATCH, "/collections/entries/%E2%80%AEdcba", patch).await.expect(200);
+    owned.see(row).await.says("<dt>\\u202enote\\u007f</dt>");
     owned.agent(Method::DELETE, "/collections/entries/%20", json!({})).await.expect(200);
     owned.see("/data/entries/trash").await.says(">&#34; &#34;</a>");
 }

@@ -41,6 +41,7 @@ async fn versions_show_what_they_changed_and_expose() {
     list.says("Version 2").says("Version 1").says("by your agent “robot”").says("current");
     let second = owned.see("/versions/2").await;
     second.says("Second").says("a.txt").says("added").says("From version 1 to version 2");
+    second.says("<ins>+<span class=\"visually-hidden\"> added</span></ins>");
     second.hides("Roll back to version");
     let first = owned.see("/versions/1").await;
     first.says("oldest that is kept").says("Roll back to version 1");

@@ -12,12 +12,14 @@ use utoipa::IntoParams;
 use crate::{
     error::ApiResult,
     http::{
+        accept::{HTML, prefers},
         auth::permission::Door,
         idp_cookie,
         looking::{Looking, untouched},
         params::StrictQuery,
     },
     idp::IdentityProvider,
+    routes::site,
     state::{AppState, State as Shared},
 };
 
@@ -37,6 +39,22 @@ pub struct Begin {
 pub(super) fn provider(state: &Shared) -> rookery_domain::Result<&IdentityProvider> {
     let none = || Error::new(ErrorCode::NotImplemented, "no identity provider is configured");
     state.idp.as_ref().ok_or_else(none)
+}
+
+/// What somebody gets who could not be signed in: a browser the page, with the other way in; the next try
+/// leads to `path`.
+pub(super) fn failed(
+    state: &Shared,
+    headers: &HeaderMap,
+    error: Error,
+    path: &ReturnPath,
+) -> ApiResult<Response> {
+    match error.code {
+        ErrorCode::Unauthorized | ErrorCode::Unavailable if prefers(headers, HTML) => {
+            Ok(site::sign_in::refused(state, headers, error, path)?)
+        }
+        _ => Err(error.into()),
+    }
 }
 
 /// Begins to sign in at the identity provider (OpenID Connect, with PKCE, state and nonce).
@@ -64,7 +82,10 @@ pub async fn begin_idp(
         return Ok(untouched());
     }
     let (secret, flow) = state.rooms.directory.begin_idp(path).await?;
-    let url = provider.authorization_url(secret.expose(), &flow).await?;
+    let url = match provider.authorization_url(secret.expose(), &flow).await {
+        Ok(url) => url,
+        Err(error) => return failed(&state, &request, error, &flow.redirect_to),
+    };
     let mut response = StatusCode::SEE_OTHER.into_response();
     let headers = response.headers_mut();
     let location = HeaderValue::from_str(url.as_str()).map_err(|_| Error::internal())?;

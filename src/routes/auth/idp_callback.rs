@@ -10,18 +10,16 @@ use rookery_domain::{Error, ErrorCode, Result, redirect::ReturnPath};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::idp::provider;
+use super::idp::{failed, provider};
 use crate::{
     error::ApiResult,
     http::{
-        accept::{HTML, prefers},
         auth::permission::Door,
         idp_cookie,
         looking::{Looking, untouched},
         params::StrictQuery,
         session_cookie,
     },
-    routes::site,
     state::{AppState, State as Shared},
 };
 
@@ -77,13 +75,9 @@ pub async fn finish_idp(
             response.headers_mut().insert(header::LOCATION, location);
             (response, Some(secret))
         }
-        Err(Failed { error, redirect_to })
-            if error.code == ErrorCode::Unauthorized && prefers(&headers, HTML) =>
-        {
-            let page = site::sign_in::refused(&state, &headers, &error.message, &redirect_to)?;
-            (page, None)
+        Err(Failed { error, redirect_to }) => {
+            (failed(&state, &headers, error, &redirect_to)?, None)
         }
-        Err(Failed { error, .. }) => return Err(error.into()),
     };
     idp_cookie::end(&headers, response.headers_mut(), &came, state.is_https());
     if let Some(secret) = secret {

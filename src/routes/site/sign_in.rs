@@ -4,7 +4,7 @@ use axum::{body::Body, extract::State, response::Response};
 use http::{HeaderMap, StatusCode};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rookery_actors::{Directory, directory::MailedLink};
-use rookery_domain::{ErrorCode, Result, email::Email, redirect::ReturnPath, slug};
+use rookery_domain::{Error, ErrorCode, Result, email::Email, redirect::ReturnPath, slug};
 use serde::Deserialize;
 use url::form_urlencoded::Serializer;
 
@@ -16,7 +16,7 @@ use super::{
     see_other, show, visitor,
 };
 use crate::{
-    error::ApiResult,
+    error::{ApiResult, status, tell},
     http::{client::RequestContext, params::PageQuery},
     pages::site::{SignInPage, SignInSentPage},
     routes::auth::request_link,
@@ -184,11 +184,13 @@ pub async fn sent(
 pub(in crate::routes) fn refused(
     state: &Shared,
     headers: &HeaderMap,
-    why: &str,
+    error: Error,
     path: &ReturnPath,
 ) -> Result<Response> {
-    let why = Some(notice::sentence(why));
-    ask(state, headers, StatusCode::UNAUTHORIZED, String::new(), path, why)
+    let why = Some(notice::sentence(&error.message));
+    let mut page = ask(state, headers, status(error.code), String::new(), path, why)?;
+    tell(&error.into(), &mut page);
+    Ok(page)
 }
 
 /// The page of a mailed link that is not good, where another one can be asked for. Of one that is still
@@ -201,7 +203,7 @@ pub(in crate::routes) fn link_refused(
     link: Option<MailedLink>,
 ) -> Result<Response> {
     let Some(visitor) = visitor(state, headers)? else {
-        return refused(state, headers, DEAD_LINK, &leads_to(link));
+        return refused(state, headers, unauthorized(DEAD_LINK), &leads_to(link));
     };
     let human = state.rooms.directory.human(visitor.human)?;
     let own = human.as_ref().and_then(|human| human.proven_email());
@@ -218,7 +220,11 @@ pub(in crate::routes) fn cookies_refused(
     headers: &HeaderMap,
     link: Option<MailedLink>,
 ) -> Result<Response> {
-    refused(state, headers, NO_COOKIES, &leads_to(link))
+    refused(state, headers, unauthorized(NO_COOKIES), &leads_to(link))
+}
+
+fn unauthorized(why: &str) -> Error {
+    Error::new(ErrorCode::Unauthorized, why)
 }
 
 fn leads_to(link: Option<MailedLink>) -> ReturnPath {

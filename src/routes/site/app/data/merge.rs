@@ -8,13 +8,13 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     record::members,
-    text::{Cell, indent},
+    text::{Cell, indent, visible},
 };
 
 /// A member that somebody changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Its name.
+    /// Its name, as a page shows it.
     pub name: String,
     /// As it was when the human began; empty for none.
     pub before: String,
@@ -56,7 +56,7 @@ impl Merge {
             }
             if i_did || they_did {
                 changes.push(Change {
-                    name: name.clone(),
+                    name: visible(name),
                     before: shown(old),
                     mine: shown(my),
                     theirs: shown(their),

@@ -96,15 +96,17 @@ fn cut(text: &str, max: usize) -> String {
     short
 }
 
-/// Text that strangers chose, as a page shows it: characters that nobody sees, and those that turn the
-/// direction of what stands around them, by their numbers; text of which nothing is seen, in quotes.
+/// Text that strangers chose, as a page shows it: characters that nobody sees or that no page may hold, and
+/// those that turn the direction of what stands around them, by their numbers; text of which nothing is
+/// seen, in quotes.
 #[must_use]
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
         let unseen =
             matches!(character, '\u{ad}' | '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{feff}');
-        if unseen || turns_direction(character) {
+        let controls = character.is_control() && !matches!(character, '\t' | '\n' | '\r');
+        if unseen || controls || turns_direction(character) {
             let _ = write!(shown, "\\u{:04x}", u32::from(character));
         } else {
             shown.push(character);
