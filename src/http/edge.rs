@@ -60,6 +60,8 @@ use crate::{
 
 /// Below it are the API's paths; the CLI version is checked there.
 const API: &str = "/v1";
+/// Where browsers are led while somebody signs in, below the API's paths.
+const SIGN_IN: [&str; 2] = ["/v1/auth/verify", "/v1/auth/idp"];
 /// Below it are the paths by which an app's page speaks to its app.
 const PARTICIPANT: &str = "/s";
 
@@ -219,7 +221,7 @@ impl Edge {
             base: origin.base_path(&self.state),
         };
         passing.loads_page =
-            self.app_routes.is_some() && !passing.is_private() && is_navigation(&parts.headers);
+            self.app_routes.is_some() && passing.may_be_page() && is_navigation(&parts.headers);
         passing
     }
 
@@ -268,7 +270,7 @@ impl Edge {
             false => self.state.envelope.seal(&mut response, &passing.request_id),
         }
         let told = Told::take(&mut response);
-        if told.is_some() && self.app_routes.is_some() && !passing.is_private() {
+        if told.is_some() && self.app_routes.is_some() && passing.may_be_page() {
             accept::vary_by_navigation(response.headers_mut());
         }
         self.write_headers(&passing, &mut response);
@@ -432,6 +434,12 @@ impl Passing<'_> {
     /// Whether its answer is one caller's alone.
     fn is_private(&self) -> bool {
         self.is_api() || is_below(self.uri.path(), PARTICIPANT)
+    }
+
+    /// Whether a browser may load it as a page.
+    fn may_be_page(&self) -> bool {
+        let path = self.uri.path();
+        !self.is_private() || (!self.is_app && SIGN_IN.iter().any(|root| is_below(path, root)))
     }
 }
 

@@ -40,7 +40,7 @@ fn page(state: &State, code: ErrorCode, request_id: &HeaderValue) -> StatusPage 
         ErrorCode::AppClosed => StatusPage::closed(shell),
         ErrorCode::RateLimited => StatusPage::rate_limited(shell),
         ErrorCode::Unavailable => StatusPage::unavailable(shell, request_id()),
-        ErrorCode::NotFound | ErrorCode::MethodNotAllowed => {
+        ErrorCode::NotFound | ErrorCode::MethodNotAllowed | ErrorCode::NotImplemented => {
             StatusPage::not_found(shell, format!("{site}/"))
         }
         _ => match code.status() {

@@ -28,9 +28,12 @@ async fn a_browser_that_goes_astray_is_shown_a_page() {
         is_page(&load(&server, GET, path).await, 404, "Nothing is here").says("Go to the start");
     }
     is_page(&load(&server, GET, "/authorize?app=none").await, 404, "No such app");
-    for path in ["/authorize", "/sign-in?redirect_to=%2F%2Fevil.example"] {
+    let no_page = "/v1/auth/verify?token=x&redirect_to=%2F%2Fevil.example";
+    for path in ["/authorize", "/sign-in?redirect_to=%2F%2Fevil.example", no_page] {
         is_page(&load(&server, GET, path).await, 400, "This address does not work");
     }
+    is_page(&load(&server, GET, "/v1/auth/idp").await, 501, "Nothing is here");
+    load(&server, GET, "/v1/auth/none").await.error(ErrorCode::NotFound);
     let verb = load(&server, Method::DELETE, "/sign-in").await;
     is_page(&verb, 405, "Nothing is here");
     assert_eq!(verb.header("allow"), "GET,HEAD,POST");
