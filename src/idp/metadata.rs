@@ -137,13 +137,14 @@ impl Source {
         kept.renew(came, read).await
     }
 
-    /// The provider's keys, the one called `wanted` among them if the provider has it.
+    /// The provider's keys, the one called `wanted` among them if the provider has it. A token that
+    /// names none may be by a key that has come since.
     pub(super) async fn keys(&self, client: &Client, wanted: Option<&str>) -> Result<Arc<JwkSet>> {
         let metadata = self.metadata(client).await?;
         let came = Instant::now();
         let mut kept = self.keys.0.lock().await;
         if let Some((read, keys)) = &kept.read {
-            let known = wanted.is_none_or(|kid| keys.find(kid).is_some());
+            let known = wanted.is_some_and(|kid| keys.find(kid).is_some());
             let fresh = if known { KEPT } else { KEYS_EVERY };
             if read.elapsed() < fresh {
                 return Ok(Arc::clone(keys));
