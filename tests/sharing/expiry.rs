@@ -58,22 +58,26 @@ async fn a_poll_that_outlasts_its_link_says_so() {
 }
 
 #[tokio::test]
-async fn a_poll_that_outlasts_a_rotated_token_says_so_at_the_next_event() {
+async fn a_poll_that_outlasts_a_rotated_token_says_so_at_the_next_event_or_when_it_ends() {
     let world = World::start().await;
     let site = world.site("private").await;
-    let body = json!({"collections": ["safe"], "operations": ["read"]});
-    let (id, token) = site.credential(body).await;
-    let path = format!("/credentials/{id}/rotate");
-    site.post(&path, json!({"overlap_s": 1_000})).await.expect(200);
-    let follow = async |query: String| Answer::of(site.with(&token, Method::GET, &query)).await;
-    let since = text(&follow("/feed?wait=0".into()).await.expect(200), "cursor");
-    let over = async {
-        site.until_followed().await;
-        world.pass_seconds(1_000);
-        site.row("safe", "secret").await;
-    };
-    let (poll, ()) = tokio::join!(follow(format!("/feed?since={since}&wait=60")), over);
-    poll.error(ErrorCode::Unauthorized);
+    for (overlap_s, is_event) in [(1_000, true), (1, false)] {
+        let body = json!({"collections": ["safe"], "operations": ["read"]});
+        let (id, token) = site.credential(body).await;
+        let path = format!("/credentials/{id}/rotate");
+        site.post(&path, json!({"overlap_s": overlap_s})).await.expect(200);
+        let follow = async |query: String| Answer::of(site.with(&token, Method::GET, &query)).await;
+        let since = text(&follow("/feed?wait=0".into()).await.expect(200), "cursor");
+        let over = async {
+            site.until_followed().await;
+            world.pass_seconds(overlap_s);
+            if is_event {
+                site.row("safe", "secret").await;
+            }
+        };
+        let (poll, ()) = tokio::join!(follow(format!("/feed?since={since}&wait=60")), over);
+        poll.error(ErrorCode::Unauthorized);
+    }
 }
 
 #[tokio::test]
