@@ -37,14 +37,7 @@ impl UniqueKey {
     }
 }
 
-/// `text` trimmed and case-folded; applying it again changes nothing.
-#[must_use]
-pub fn normalise(text: &str) -> String {
-    let mut normal = String::new();
-    write_normal(text, &mut normal);
-    normal
-}
-
+/// Appends `text`, trimmed and case-folded; applying it again changes nothing.
 fn write_normal(text: &str, out: &mut String) {
     let text = text.trim();
     if text.is_ascii() {

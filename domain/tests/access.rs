@@ -183,6 +183,10 @@ fn who_may_neither_write_nor_read_all_does_not_learn_what_is_there() {
         assert_eq!(code(access.create_at(None)), expected, "{read:?}");
         assert_eq!(access.create_at(None), access.create_at(Some(row(2, 2))), "{read:?}");
         assert_eq!(code(access.create()), ErrorCode::CollectionWriteForbidden);
+        // Of a row that it sees it learns nothing new.
+        let seen = access.read(Some(row(1, 2))).is_ok();
+        let told = if seen { ErrorCode::CollectionWriteForbidden } else { ErrorCode::RowNotFound };
+        assert_eq!(code(access.create_at(Some(row(1, 2)))), told, "{read:?}");
     }
 }
 
@@ -308,6 +312,11 @@ fn a_credential_of_scope_own_sees_what_it_created() {
     assert!(scope.admits(mine) && !scope.admits(edited) && !scope.admits(row(1, 1)));
     access.update(Some(mine)).expect("its own row");
     assert_eq!(code(access.update(Some(edited))), ErrorCode::RowNotFound);
+    // Nor does a list that admits editors alone open more.
+    let by_editors = with_update(&["editor"], &[]);
+    let scope = RowScope::readable(&own, &by_editors);
+    let both = Authorship { editor: own.principal, ..mine };
+    assert_eq!([both, mine, edited].map(|row| scope.admits(row)), [true, false, false]);
 }
 
 fn any_subjects() -> impl Strategy<Value = SubjectList> {
@@ -413,6 +422,14 @@ proptest! {
         } else {
             // The owner hears of everything, whatever it reads.
             prop_assert_eq!(rights(&a) == rights(&b), a.is_owner() || scopes.0 == scopes.1);
+        }
+        // Which collections they are is part of it.
+        if !a.is_owner() && scopes.0 != RowScope::None {
+            let renamed = Manifest {
+                collections: [("others".into(), entries.clone())].into(),
+                ..Manifest::default()
+            };
+            prop_assert_ne!(rights(&a), read_rights(&a, &renamed));
         }
         // A collection of which one reads nothing is as none at all.
         if a.is_owner() || scopes.0 == RowScope::None {

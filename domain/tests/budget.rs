@@ -176,18 +176,28 @@ fn counters_survive_storage() {
 
 #[test]
 fn a_flood_of_networks_shares_counters_and_is_never_counted_more_leniently() {
-    let mut counters = BudgetCounters::default();
     let one = budget(1, None);
-    let mut admits = |network: u64| {
+    let admits = |counters: &mut BudgetCounters, network: u64| {
         counters.reserve(&entries(), &one, network, Timestamp(0), &Zone::UTC).is_ok()
     };
+    let mut counters = BudgetCounters::default();
     let first = 1 << 40;
-    for network in first..first + NETWORKS_MAX as u64 {
-        assert!(admits(network));
+    let known = first..first + NETWORKS_MAX as u64;
+    for network in known.clone() {
+        assert!(admits(&mut counters, network));
     }
-    assert!(!admits(first), "a known network keeps its own counter");
-    let admitted = (0..5_000u64).filter(|n| admits((1 << 50) + n)).count();
-    assert_eq!(admitted, 1_024);
+    let stored = known.map(|network| BudgetRecord {
+        collection: entries(),
+        scope: BudgetScope::Network(network),
+        day: 0,
+        count: 1,
+    });
+    let (loaded, _) = BudgetCounters::load(0, stored);
+    for mut counters in [counters, loaded] {
+        assert!(!admits(&mut counters, first), "a known network keeps its own counter");
+        let strangers = (0..5_000u64).filter(|n| admits(&mut counters, (1 << 50) + n)).count();
+        assert_eq!(strangers, 1_024);
+    }
 }
 
 #[test]

@@ -138,13 +138,16 @@ fn rows_are_validated_only_when_the_schema_changed() {
 }
 
 #[test]
-fn append_only_is_a_break_when_added_and_not_when_dropped() {
+fn append_only_is_a_break_when_added_and_not_when_kept_or_dropped() {
     let path = "/collections/notes/appendOnly";
     let added = breaks(|m| m["collections"]["notes"]["appendOnly"] = json!(true));
     assert_eq!(added, one(BreakKind::AppendOnlyAdded, path, 3));
     let mut frozen = base();
     frozen["collections"]["notes"]["appendOnly"] = json!(true);
-    assert_eq!(compat::breaks(&admitted(&frozen), &admitted(&base()), &three_notes()), []);
+    let frozen = admitted(&frozen);
+    for after in [&frozen, &admitted(&base())] {
+        assert_eq!(compat::breaks(&frozen, after, &three_notes()), []);
+    }
 }
 
 #[test]
@@ -202,6 +205,12 @@ fn subjects_imply_what_they_include_and_nothing_else() {
         (vec![Subject::Role(judge())], Subject::Role(clerk()), false),
         (vec![Subject::RoleOwn(judge())], Subject::RoleCreator(judge()), true),
         (vec![Subject::RoleCreator(judge())], Subject::RoleOwn(judge()), false),
+        (
+            vec![Subject::Role(clerk()), Subject::RoleOwn(clerk())],
+            Subject::RoleCreator(judge()),
+            false,
+        ),
+        (vec![Subject::RoleCreator(clerk())], Subject::RoleCreator(judge()), false),
         (vec![Subject::RoleOwn(judge())], Subject::Role(judge()), false),
         (vec![Subject::RoleOwn(judge())], Subject::Creator, false),
         (vec![Subject::Creator], Subject::RoleCreator(judge()), true),
@@ -263,6 +272,8 @@ fn the_refusal_lists_every_break_and_shows_no_webhook_secret() {
     let found = compat::breaks(&admitted(&base()), &admitted(&changed), &three_notes());
     let error = compat::refusal(&found);
     assert_eq!(error.code, ErrorCode::ManifestIncompatibleRedeploy);
+    assert!(error.message.ends_with(" and 1 more"), "{error}");
+    assert!(!compat::refusal(&found[..1]).message.contains("more"));
     let details = error.details.as_deref().expect("details");
     assert_eq!(details["breaks"].as_array().map(Vec::len), Some(2));
     assert_eq!(details["breaks"][0]["kind"], "disclosure_widened");

@@ -42,6 +42,8 @@ fn each_kind_of_bad_json_is_named_with_its_place() {
     let many: String = (0..40).map(|i| format!("\"k{}\":1,", i % 39)).collect();
     let message = refusal(&format!("{{{}}}", many.trim_end_matches(',')));
     assert!(message.contains("member `k0` occurs twice"), "{message}");
+    let distinct: Vec<_> = (0..40).map(|i| format!("\"k{i}\":1")).collect();
+    json::from_slice::<Value>(format!("{{{}}}", distinct.join(",")).as_bytes()).expect("valid");
 }
 
 #[test]

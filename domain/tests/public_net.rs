@@ -32,6 +32,10 @@ fn special_blocks_end_where_the_registries_say() {
         assert!(!is_public(address(last)), "{last}");
         assert!(is_public(address(first_behind)), "{first_behind}");
     }
+    // Each number of such a block counts.
+    for public in ["1.0.0.1", "1.88.99.1", "192.1.99.1", "1.18.0.1", "2600:db8::1", "3fff:1000::"] {
+        assert!(is_public(address(public)), "{public}");
+    }
     for special in [
         "0.0.0.0",
         "0.255.255.255",

@@ -10,8 +10,10 @@ fn a_well_formed_trace_parent_is_read() {
     let parent = TraceParent::parse(&format!("00-{TRACE}-{CALLER}-01")).unwrap();
     assert_eq!((parent.trace.to_string(), parent.span.to_string()), (TRACE.into(), CALLER.into()));
     assert!(parent.sampled);
-    let unsampled = TraceParent::parse(&format!("00-{TRACE}-{CALLER}-02")).unwrap();
-    assert!(!unsampled.sampled, "only the lowest bit says so");
+    for (flags, sampled) in [("00", false), ("02", false), ("03", true)] {
+        let parent = TraceParent::parse(&format!("00-{TRACE}-{CALLER}-{flags}")).unwrap();
+        assert_eq!(parent.sampled, sampled, "only the lowest bit says so");
+    }
 }
 
 #[test]

@@ -137,8 +137,10 @@ async fn bodies_are_strict() {
 async fn a_row_over_its_cap_is_too_large_alone_and_after_a_merge() {
     let rows = Rows::start().await;
     let half = "x".repeat(40 << 10);
-    let whole = "x".repeat(64 << 10);
-    rows.post("entries", json!({"data": {"a": whole}})).await.error(ErrorCode::PayloadTooLarge);
+    let whole = "x".repeat((64 << 10) - r#"{"a":""}"#.len());
+    rows.row("entries", "whole", json!({"a": whole})).await;
+    let more = json!({"data": {"a": format!("{whole}x")}});
+    rows.post("entries", more).await.error(ErrorCode::PayloadTooLarge);
     rows.row("entries", "k", json!({"a": half})).await;
     let merged = rows.patch("entries/k", json!({"data": {"b": half}})).await;
     merged.error(ErrorCode::PayloadTooLarge);

@@ -50,3 +50,22 @@ async fn who_is_signed_in_and_no_member_shares_the_budget_of_its_network() {
     assert_eq!(written(&site, &editor).await, 0);
     assert_eq!(written(&site, &member).await, 3);
 }
+
+#[tokio::test]
+async fn a_write_that_is_refused_later_costs_nothing() {
+    let world = World::start().await;
+    let mut unique = manifest(json!({}));
+    unique["collections"]["entries"]["unique"] = json!(["name"]);
+    let site = world.site_of("public", unique).await;
+    let guest = site.guest().await;
+    let write = |name: &str| {
+        let body = json!({"data": {"name": name}});
+        site.send(&guest, Method::POST, "/s/collections/entries", body)
+    };
+    write("a").await.expect(201);
+    for _ in 0..3 {
+        write("a").await.error(ErrorCode::UniqueConflict);
+    }
+    write("b").await.expect(201);
+    write("c").await.error(ErrorCode::CollectionWriteBudgetExceeded);
+}

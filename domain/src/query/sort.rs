@@ -72,13 +72,9 @@ impl Sort {
     }
 
     pub(super) fn key(&self, view: &View<'_>) -> SortKey {
-        let row = view.row();
-        let values = self.fields.iter().map(|(field, _)| match field {
-            Field::System(SystemField::CreatedAt) => SortValue::number(row.created_at.as_shown().0),
-            Field::System(SystemField::UpdatedAt) => SortValue::number(row.updated_at.as_shown().0),
-            field => view.value(field).map_or(SortValue::Null, SortValue::of),
-        });
-        SortKey { values: values.collect(), key: row.key().into() }
+        let value = |field| view.value(field).map_or(SortValue::Null, SortValue::of);
+        let values = self.fields.iter().map(|(field, _)| value(field)).collect();
+        SortKey { values, key: view.row().key().into() }
     }
 
     pub(super) fn compare(&self, a: &SortKey, b: &SortKey) -> Ordering {
@@ -139,10 +135,6 @@ pub(super) enum SortValue {
 }
 
 impl SortValue {
-    fn number(value: i64) -> Self {
-        Self::Number(value.into())
-    }
-
     fn of(value: Ref<'_>) -> Self {
         match value {
             Ref::Null => Self::Null,

@@ -144,11 +144,17 @@ fn a_date_field_is_one_that_the_schema_names_where_it_names_any() {
         manifest
     };
     let named = json!({"due": {"type": "string"}});
-    for open in [json!({}), json!({"properties": named, "patternProperties": {"^w": true}})] {
+    let typed = |kinds: &[&str]| json!({"properties": {"when": {"type": kinds}}});
+    for open in [
+        json!({}),
+        json!({"properties": named, "patternProperties": {"^w": true}}),
+        typed(&["null", "string"]),
+    ] {
         admitted(&manifest(open));
     }
-    let unnamed = manifest(json!({"properties": named}));
-    assert_refused(&unnamed, "schedule_invalid", "/schedules/0/dateField");
+    for no_text in [json!({"properties": named}), typed(&["null", "integer"])] {
+        assert_refused(&manifest(no_text), "schedule_invalid", "/schedules/0/dateField");
+    }
 }
 
 #[test]
@@ -170,7 +176,7 @@ fn schedule_rules() {
             (json!({"offsetDays": null}), "/offsetDays"),
             (json!({"offsetDays": 1.5}), "/offsetDays"),
             (json!({"offsetDays": "1"}), "/offsetDays"),
-            (json!({"offsetDays": 999_999}), "/offsetDays"),
+            (json!({"offsetDays": 3_651}), "/offsetDays"),
             (json!({"offsetDays": i64::MIN}), "/offsetDays"),
             (json!({"to": []}), "/to"),
             (json!({"to": ["author"]}), "/to/0"),
@@ -184,6 +190,7 @@ fn schedule_rules() {
         ],
         &[
             json!({"offsetDays": 0}),
+            json!({"offsetDays": -3_650}),
             json!({"offsetDays": 30, "to": ["members"]}),
             json!({"when": {"field": "state", "op": "ne", "value": "paid", "edge": false}}),
         ],
@@ -239,6 +246,8 @@ fn webhook_rules() {
         "https://hooks.example.org:0/",
         "https://hooks.example.org/#x",
         "https://hooks.example.org\\@evil.org/",
+        "https://hooks.example.org\\in",
+        "https://hooks.example.org/\u{7f}",
         "https://hooks.example.org/a b",
         "https://hooks.example.org/\n",
         "https://",
@@ -302,6 +311,8 @@ fn conditions() {
         (json!({"field": "", "op": "exists"}), "/field"),
         (json!({"field": "a..b", "op": "exists"}), "/field"),
         (json!({"field": "nope", "op": "exists"}), "/field"),
+        (json!({"field": "state.\u{7}", "op": "exists"}), "/field"),
+        (json!({"field": format!("state{}", ".a".repeat(16)), "op": "exists"}), "/field"),
         (json!({"field": "state", "op": "exists", "edge": 1}), "/edge"),
         (json!({"field": "state", "op": "exists", "not": true}), "/not"),
     ] {
@@ -311,6 +322,7 @@ fn conditions() {
         json!({"field": "state", "op": "exists"}),
         json!({"field": "state", "op": "exists", "value": false}),
         json!({"field": "state.of.mind", "op": "eq", "value": null}),
+        json!({"field": format!("state{}", ".a".repeat(15)), "op": "exists"}),
         json!({"field": "number", "op": "gte", "value": 3}),
         json!({"field": "due", "op": "lt", "value": "2030-01-01"}),
     ] {
@@ -336,6 +348,8 @@ fn ingest_rules() {
             (json!({"name": null}), "/name"),
             (json!({"name": "Shop"}), "/name"),
             (json!({"name": "-shop"}), "/name"),
+            (json!({"name": "sHop"}), "/name"),
+            (json!({"name": "a shop"}), "/name"),
             (json!({"name": "a".repeat(65)}), "/name"),
             (json!({"collection": "nope"}), "/collection"),
             (json!({"mode": null}), "/mode"),
@@ -368,6 +382,7 @@ fn ingest_rules() {
     let parsed = &parsed.rules.as_ref().expect("rules").ingest[0];
     assert_eq!(parsed.mode, IngestMode::Upsert { on: "number".into() });
     assert!(parsed.handshake_echo && parsed.wake && parsed.verify);
+    assert_eq!((parsed.map.len(), &*parsed.map["number"]), (2, "order.id"));
     // An app whose path was longer before there was a bound goes on.
     let long = format!("{0}.{0}", "a".repeat(128));
     let long = with("ingest", &rule, &json!({"map": {"number": long}}));

@@ -61,6 +61,7 @@ fn the_whole_example_of_the_contract_is_admitted() {
 
 #[test]
 fn a_shape_that_is_wrong_is_manifest_invalid_at_its_place() {
+    let long = format!("{}.{}", "a".repeat(32), "b".repeat(32));
     for (manifest, pointer) in [
         (json!([]), ""),
         (json!("x"), ""),
@@ -90,10 +91,11 @@ fn a_shape_that_is_wrong_is_manifest_invalid_at_its_place() {
         (json!({"events": {"move": {"shema": {}}}}), "/events/move/shema"),
         (json!({"events": {"Move": {}}}), "/events/Move"),
         (json!({"events": {"a..b": {}}}), "/events/a..b"),
+        (json!({"events": {&long: {}}}), &format!("/events/{long}")),
     ] {
         assert_refused(&manifest, "manifest_invalid", pointer);
     }
-    admitted(&json!({"events": {"game.move-2": {}}}));
+    admitted(&json!({"events": {"game.move-2": {}, &long[1..]: {}}}));
 }
 
 #[test]

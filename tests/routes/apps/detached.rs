@@ -65,6 +65,31 @@ async fn detached_rows_are_kept_and_come_back() {
 }
 
 #[tokio::test]
+async fn a_detached_row_that_is_purged_counts_no_more_and_never_comes_back() {
+    let server = TestServer::builder().set("MAX_ROWS_PER_ACCOUNT", "3").start().await;
+    let owner = server.owner("ann").await;
+    let app = with_notes(&server, &owner, private_notes(None)).await;
+    let small = json!({"type": "object", "properties": {"n": {"maximum": 1}}});
+    let narrow = json!({"manifest": private_notes(Some(small)), "force": true});
+    redeploy(&server, &owner, &app, narrow).await.expect(201);
+    let (rows, small) = (app.path("/collections/notes"), json!({"data": {"n": 1}}));
+    server.send(Method::POST, &owner, &rows, &small).await.error(ErrorCode::AccountQuotaExceeded);
+    let row = format!("{rows}/k3");
+    let purge = format!("{row}/purge");
+    server.send(Method::DELETE, &owner, &purge, &Value::Null).await.expect(200);
+    server.send(Method::DELETE, &owner, &purge, &Value::Null).await.error(ErrorCode::RowNotFound);
+    let shown = server.get_as(&owner, &app.path("")).await.expect(200);
+    assert_eq!(
+        (&shown["usage"]["rows"], &shown["collections"][0]["detached"]),
+        (&json!(2), &json!(1))
+    );
+    server.send(Method::POST, &owner, &rows, &small).await.expect(201);
+    let wide = redeploy(&server, &owner, &app, json!({"manifest": private_notes(None)})).await;
+    assert_eq!(wide.expect(201)["rows_reattached"], 1);
+    server.get_as(&owner, &row).await.error(ErrorCode::RowNotFound);
+}
+
+#[tokio::test]
 async fn a_collection_that_comes_back_with_rows_is_held_against_what_it_was() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;

@@ -6,10 +6,13 @@ use std::sync::Arc;
 
 use super::{Area, Trigger, trigger, when};
 use crate::manifest::{
-    hosts::{URL_CHARS_MAX, webhook_target},
+    hosts::webhook_target,
     members::{Members, Scope},
     violations::quoted_text,
 };
+
+/// Characters of a target.
+const URL_CHARS_MAX: usize = 2_048;
 
 /// An outbound webhook rule.
 #[derive(Debug, Clone, PartialEq)]
