@@ -370,7 +370,7 @@ fn a_start_that_meets_the_bound_of_file_sizes_ends_with_a_line() {
     let out = rookery_within("-f 64", data.path()).output().unwrap();
     let text = String::from_utf8(out.stderr).unwrap();
     assert_eq!(out.status.code(), Some(1), "{text}");
-    assert!(text.starts_with("rookery: data_dir: ") && text.contains("I/O error"), "{text}");
+    assert!(text.starts_with("rookery: data_dir: ") && text.contains("disk is full"), "{text}");
 }
 
 #[test]

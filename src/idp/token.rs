@@ -53,7 +53,8 @@ enum Audience {
 
 /// The header of a token, before anything of it is believed.
 pub(super) fn header(token: &str) -> Result<Header> {
-    let header = decode_header(token).map_err(|_| refused("its token is none"))?;
+    let header = decode_header(token)
+        .map_err(|_| refused("its token is none, or signed in a way not known here"))?;
     if ALGORITHMS.contains(&header.alg) {
         Ok(header)
     } else {

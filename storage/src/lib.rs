@@ -47,6 +47,7 @@ pub mod trace;
 pub mod transfers;
 pub mod trash;
 pub mod versions;
+mod vfs;
 pub mod writer;
 
 pub use db::{DatabaseUrl, Db, StorageOptions};

@@ -8,7 +8,6 @@
 mod answer;
 mod args;
 mod files;
-mod full_disk;
 mod migrating;
 mod needless_tls;
 mod origin;
@@ -38,7 +37,6 @@ use crate::{
 pub(crate) use answer::{AnswerTimeout, Silent};
 pub(crate) use args::{Arg, Args, args, for_postgres, for_rusqlite, newest_first};
 pub use files::KEY_FILE;
-pub(crate) use full_disk::includes_quotas;
 pub use postgres::PostgresDb;
 pub(crate) use soundness::Soundness;
 pub use sqlite::{APPLICATION_ID, DATABASE_FILE, LOCK_FILE, SqliteDb};

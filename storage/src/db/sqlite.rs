@@ -25,7 +25,7 @@ use tokio::sync::Mutex;
 use super::{
     Attempt, Body, Soundness, StorageOptions, Tx,
     files::{self, Files, Watched},
-    includes_quotas, migrating,
+    migrating,
     postgres::SLOW_STATEMENT,
 };
 use crate::{
@@ -33,6 +33,7 @@ use crate::{
     error::{Result, StorageError},
     faults,
     offload::Offload,
+    vfs::includes_quotas,
 };
 
 /// The migrations of this build.

@@ -260,7 +260,7 @@ fn checkpoint(
             StorageError::Broken(why) => return Err(why),
             other => {
                 if let Some(skipped) = shared.counters.checkpoint_lines.take() {
-                    tracing::warn!(error = %other, skipped, "a checkpoint failed");
+                    tracing::warn!(%error, skipped, "a checkpoint failed");
                 }
                 return Ok(match other {
                     StorageError::Full => Moved::NoSpace,

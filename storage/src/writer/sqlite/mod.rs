@@ -6,7 +6,6 @@
 
 mod batch;
 mod checkpoint;
-mod log_file;
 mod statements;
 
 use std::{
@@ -29,6 +28,7 @@ use crate::{
     db::{BUSY_TIMEOUT, JOURNAL_SIZE_LIMIT_BYTES, SqliteDb},
     error::StorageError,
     faults,
+    vfs::log_vfs,
 };
 
 /// Starts the lane's thread.
@@ -80,8 +80,7 @@ fn open(db: &SqliteDb, shared: &Shared) -> Result<Connection, StorageError> {
 fn connect(path: &Path, max_pages: Option<u32>) -> rusqlite::Result<Connection> {
     // No mutex: the connection never leaves its thread.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let vfs =
-        log_file::vfs().map_err(|code| SqliteFailure(libsqlite3_sys::Error::new(code), None))?;
+    let vfs = log_vfs().map_err(|code| SqliteFailure(libsqlite3_sys::Error::new(code), None))?;
     let connection = Connection::open_with_flags_and_vfs(path, flags, vfs)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.execute_batch(PRAGMAS)?;

@@ -19,6 +19,7 @@ use crate::{
         notice::{Notice, or_again},
         once::{self, FormToken},
         posted::Posted,
+        words,
     },
 };
 
@@ -63,7 +64,8 @@ pub async fn act(Path(id): Path<String>, Posted(desk, fields): Posted<Fields>) -
 fn refusal(error: &Error, fields: &Fields) -> Notice {
     let action = fields.one("action");
     let (place, asked): (_, &[_]) = match action {
-        "add-member" => ("members", &["email", "custom_role"]),
+        "add-member" if words::names(error, "custom_role") => ("members", &["custom_role"]),
+        "add-member" => ("members", &["email"]),
         "set-role" | "remove-member" => ("members", &[]),
         "grant" => ("grants", &["role", "max_uses", "days"]),
         "revoke-grant" => ("grants", &[]),

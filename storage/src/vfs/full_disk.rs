@@ -6,8 +6,6 @@
 //! ENOSPC for them: its layer for Unix lets its system calls be replaced
 //! (<https://www.sqlite.org/c3ref/vfs.html>, `xSetSystemCall`).
 
-#![expect(unsafe_code, reason = "SQLite's file layer is an interface of C")]
-
 use std::{
     ffi::{c_int, c_void},
     io::{self, ErrorKind},

@@ -8,11 +8,7 @@
 //! write that fails later than SQLite meant it fails the same transaction.
 //!
 //! This is a VFS around the system's own one, which opens every other file as ever. Of the log's
-//! format it knows the one word that says where a transaction ends. SQLite's file
-//! layer is an interface of C (<https://www.sqlite.org/vfs.html>): here and in `db::full_disk` alone is
-//! `unsafe`.
-
-#![expect(unsafe_code, reason = "SQLite's file layer is an interface of C")]
+//! format it knows the one word that says where a transaction ends.
 
 use std::{
     ffi::{CStr, c_char, c_int, c_void},
@@ -39,7 +35,7 @@ const FRAME_HEADER_BYTES: usize = 24;
 ///
 /// # Errors
 /// SQLite's code when it refuses.
-pub(super) fn vfs() -> Result<&'static CStr, c_int> {
+pub(crate) fn vfs() -> Result<&'static CStr, c_int> {
     static REGISTERED: OnceLock<c_int> = OnceLock::new();
     match *REGISTERED.get_or_init(register) {
         SQLITE_OK => Ok(NAME),
