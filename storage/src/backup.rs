@@ -25,6 +25,7 @@ use crate::{
     },
     error::{Result, StorageError},
     integrity,
+    vfs::includes_quotas,
 };
 
 const PG_DUMP: StorageError = StorageError::Unsupported(
@@ -289,6 +290,7 @@ fn begin_new_histories(file: &Path) -> Result<()> {
 }
 
 fn open(file: &Path, flags: OpenFlags) -> Result<Connection> {
+    includes_quotas();
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection =
         Connection::open_with_flags(file, flags).map_err(|error| failed(file, error))?;

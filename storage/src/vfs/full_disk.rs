@@ -10,7 +10,7 @@ use std::{
     ffi::{c_int, c_void},
     io::{self, ErrorKind},
     ptr,
-    sync::OnceLock,
+    sync::{Once, OnceLock},
 };
 
 use errno::{Errno, set_errno};
@@ -28,8 +28,8 @@ static SYSTEM: OnceLock<Write> = OnceLock::new();
 /// Has SQLite take these for a full disk, in the whole process. To be called before a database is
 /// opened.
 pub(crate) fn includes_quotas() {
-    static DONE: OnceLock<()> = OnceLock::new();
-    DONE.get_or_init(|| {
+    static DONE: Once = Once::new();
+    DONE.call_once(|| {
         // SAFETY: without a name this gives the default VFS, which lives as long as the process.
         let Some(vfs) = (unsafe { ffi::sqlite3_vfs_find(ptr::null()).as_mut() }) else { return };
         let (Some(get), Some(set)) = (vfs.xGetSystemCall, vfs.xSetSystemCall) else { return };
