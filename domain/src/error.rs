@@ -29,12 +29,23 @@ pub struct Error {
     pub current: Option<Box<str>>,
     /// The `required` member: the subjects consulted, for role refusals.
     pub required: Option<Box<[String]>>,
-    /// The query parameter that is refused, where it is one of those that a rule knows by name.
-    pub parameter: Option<Parameter>,
+    /// Why, where somebody tells it in other words than the message, as the pages for people do.
+    pub reason: Option<Reason>,
     /// What to do about it, where that is another thing than the table says of the code.
     pub hint: Option<&'static str>,
     /// What failed beneath, for whoever runs the service: no answer tells it, the log does.
     pub cause: Option<Box<str>>,
+}
+
+/// Why a request was refused, as a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// A query parameter is wrong.
+    Parameter(Parameter),
+    /// Only these callers may, in the plural.
+    OnlyFor(&'static str),
+    /// The body has more than so many bytes.
+    BodyBytesMax(usize),
 }
 
 /// A query parameter that rules refuse by name.
@@ -72,7 +83,7 @@ impl Error {
             details: None,
             current: None,
             required: None,
-            parameter: None,
+            reason: None,
             hint: None,
             cause: None,
         }
@@ -134,8 +145,23 @@ impl Error {
     /// `invalid_request` of a query parameter; `why` goes on from its name.
     #[must_use]
     pub fn parameter(parameter: Parameter, why: impl fmt::Display) -> Self {
-        let error = Self::invalid(format!("query parameter {}: {why}", parameter.as_str()));
-        Self { parameter: Some(parameter), ..error }
+        let message = format!("query parameter {}: {why}", parameter.as_str());
+        Self { reason: Some(Reason::Parameter(parameter)), ..Self::invalid(message) }
+    }
+
+    /// `forbidden`: the credential is good, but of another kind than `callers`.
+    #[must_use]
+    pub fn only_for(callers: &'static str) -> Self {
+        let error = Self::new(ErrorCode::Forbidden, format!("this route is for {callers}"));
+        Self { reason: Some(Reason::OnlyFor(callers)), ..error }
+    }
+
+    /// `payload_too_large`: a body of more than `max` bytes.
+    #[must_use]
+    pub fn body_too_large(max: usize) -> Self {
+        let message = format!("the request body is larger than {max} bytes");
+        let error = Self::new(ErrorCode::PayloadTooLarge, message);
+        Self { reason: Some(Reason::BodyBytesMax(max)), ..error }
     }
 
     /// `row_not_found`: one body for a row that is absent, deleted or hidden.

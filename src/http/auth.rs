@@ -15,7 +15,7 @@ use futures::future::BoxFuture;
 use http::{HeaderMap, HeaderValue, header};
 use rookery_actors::{AppHandle, directory::CredentialHolder};
 use rookery_domain::{
-    ErrorCode, Result,
+    Error, ErrorCode, Result,
     id::{AgentId, AppId, CredentialId, HumanId, KeyId, SessionId},
     principal::Caller,
     secret::{Secret, SecretKind},
@@ -181,12 +181,16 @@ async fn identify(headers: &HeaderMap, state: &AppState) -> Result<Option<Identi
 ///
 /// # Errors
 /// `unauthorized` for one that is not valid, `forbidden` for any other.
-pub async fn refuse_bearer(headers: &HeaderMap, wanted: &str, state: &AppState) -> Result<()> {
+pub async fn refuse_bearer(
+    headers: &HeaderMap,
+    wanted: &'static str,
+    state: &AppState,
+) -> Result<()> {
     if !matches!(presented(headers, state.is_https()), Presented::Bearer(_)) {
         return Ok(());
     }
     identify(headers, state).await?;
-    Err(resolve::wrong_kind(wanted))
+    Err(Error::only_for(wanted))
 }
 
 /// The credential with this token, if it works now. Its own app says so, whichever app the request

@@ -10,7 +10,7 @@ use axum::{
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, header, request::Parts};
 use http_body_util::BodyExt as _;
-use rookery_domain::{Error, ErrorCode, Result, limits::Limits, text::quoted};
+use rookery_domain::{Error, Result, limits::Limits, text::quoted};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::time::timeout;
 use utoipa::ToSchema;
@@ -196,7 +196,7 @@ pub async fn read_within(
     let announced = headers.get(header::CONTENT_LENGTH);
     let announced = announced.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|bytes| bytes > max as u64) {
-        return Err(too_large(max));
+        return Err(Error::body_too_large(max));
     }
     let collected = collect(body, max, state.bodies.share(address));
     let seconds = state.config.server.body_timeout_s;
@@ -214,7 +214,7 @@ async fn collect(mut body: Body, max: usize, mut share: BodyShare) -> Result<(By
         // Trailers say nothing here.
         let Ok(data) = frame.into_data() else { continue };
         if first.len() + whole.len() + data.len() > max {
-            return Err(too_large(max));
+            return Err(Error::body_too_large(max));
         }
         share.grow(data.len())?;
         if first.is_empty() && whole.is_empty() {
@@ -227,10 +227,6 @@ async fn collect(mut body: Body, max: usize, mut share: BodyShare) -> Result<(By
     }
     let bytes = if whole.is_empty() { first } else { whole.freeze() };
     Ok((bytes, share))
-}
-
-fn too_large(max: usize) -> Error {
-    Error::new(ErrorCode::PayloadTooLarge, format!("the request body is larger than {max} bytes"))
 }
 
 /// Refuses a body that does not call itself JSON, once, in UTF-8 (RFC 8259, section 8.1).

@@ -98,7 +98,7 @@ impl FromRequestParts<AppState> for OrgAdmin {
 pub fn check_admin(state: &AppState, account: HumanId, org: OrgId) -> Result<()> {
     match state.rooms.directory.org(account, org)?.role {
         OrgRole::Admin => Ok(()),
-        OrgRole::Member => Err(resolve::wrong_kind("admins of the organization")),
+        OrgRole::Member => Err(Error::only_for("admins of the organization")),
     }
 }
 

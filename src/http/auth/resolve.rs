@@ -29,10 +29,6 @@ pub(super) fn invalid() -> Error {
     Error::new(ErrorCode::Unauthorized, "the credential is not valid")
 }
 
-pub(super) fn wrong_kind(wanted: &str) -> Error {
-    Error::new(ErrorCode::Forbidden, format!("this route is for {wanted}"))
-}
-
 pub(super) fn claimed(agent: AgentId, key: KeyId, owner: Option<HumanId>) -> Result<ClaimedAgent> {
     let unclaimed = || Error::new(ErrorCode::AgentNotClaimed, "no human has claimed this agent");
     owner.map(|owner| ClaimedAgent { agent, key, owner }).ok_or_else(unclaimed)
@@ -49,14 +45,14 @@ fn check_csrf(identity: Identity, parts: &Parts, state: &AppState) -> Result<()>
 pub(super) async fn agent(parts: &Parts, state: &AppState) -> Result<AgentKey> {
     match required(parts, state).await? {
         Identity::Agent { agent, key, owner } => Ok(AgentKey { agent, key, owner }),
-        _ => Err(wrong_kind("agents")),
+        _ => Err(Error::only_for("agents")),
     }
 }
 
 pub(super) async fn human(parts: &Parts, state: &AppState) -> Result<HumanSession> {
     let identity = required(parts, state).await?;
     let Identity::Human { human, session } = identity else {
-        return Err(wrong_kind("signed-in humans"));
+        return Err(Error::only_for("signed-in humans"));
     };
     check_csrf(identity, parts, state)?;
     Ok(HumanSession { human, session })
@@ -72,7 +68,7 @@ fn person_of(identity: Identity, parts: &Parts, state: &AppState) -> Result<(Hum
     let account = match identity {
         Identity::Agent { agent, key, owner } => claimed(agent, key, owner)?.owner,
         Identity::Human { human, .. } => human,
-        Identity::Credential { .. } => return Err(wrong_kind("agents and signed-in humans")),
+        Identity::Credential { .. } => return Err(Error::only_for("agents and signed-in humans")),
     };
     check_csrf(identity, parts, state)?;
     Ok((account, identity.caller()))
@@ -102,7 +98,7 @@ pub(super) fn in_state<L: Lifecycle>(
     match (app.record().status, L::TRASH) {
         (AppStatus::Deleted, Trash::OnRequest) if from_trash && owner => {}
         (AppStatus::Deleted, Trash::OnRequest) if from_trash => {
-            return Err(wrong_kind("the app's owner while the app is in the trash"));
+            return Err(Error::only_for("the app's owner while the app is in the trash"));
         }
         (AppStatus::Deleted, Trash::Refused | Trash::OnRequest) => {
             app.record().status.check_live()?;
@@ -127,7 +123,7 @@ pub(super) async fn owner_only(
         return Ok(());
     }
     if is_member(app, caller, state).await? {
-        return Err(wrong_kind("the app's owner"));
+        return Err(Error::only_for("the app's owner"));
     }
     Err(Error::app_not_found())
 }
@@ -172,7 +168,7 @@ pub(super) async fn row_caller<L: Lifecycle>(
         return Ok((in_state::<L>(parts, app, false)?, identity.caller()));
     }
     if matches!(identity, Identity::Human { .. }) && !RequestContext::is_of_page(parts) {
-        return Err(wrong_kind("agents and service credentials"));
+        return Err(Error::only_for("agents and service credentials"));
     }
     let (account, caller) = person_of(identity, parts, state)?;
     let app = app(parts, state).await?;

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use rookery_domain::{Error, ErrorCode, Timestamp, error::Parameter};
+use rookery_domain::{
+    Error, ErrorCode, Timestamp,
+    error::{Parameter, Reason},
+};
 use serde::Deserialize;
 
 const MONTHS: [&str; 12] =
@@ -169,31 +172,29 @@ pub fn refusal(error: &Error) -> String {
         E::ManifestIncompatibleRedeploy => {
             "Read what it takes away or opens, and tick the box to go on all the same".to_owned()
         }
-        E::InvalidRequest if error.parameter == Some(Parameter::Cursor) => {
+        _ => error.reason.and_then(of_reason).unwrap_or_else(|| {
+            let message = message.strip_suffix(": `email`").unwrap_or(message);
+            about_member(message).unwrap_or_else(|| message.to_owned())
+        }),
+    }
+}
+
+/// A refusal whose reason is a value; `None` where the message says it as well.
+fn of_reason(reason: Reason) -> Option<String> {
+    Some(match reason {
+        Reason::Parameter(Parameter::Cursor) => {
             "The address leads to a page that does not belong to this list. Begin again at the \
              first one"
                 .to_owned()
         }
-        E::Forbidden => match message.strip_prefix("this route is for ") {
-            Some(whom) => format!("Only {whom} may do this"),
-            None => message.to_owned(),
-        },
-        E::PayloadTooLarge => {
-            let bytes = message.strip_prefix("the request body is larger than ");
-            match bytes.and_then(|rest| rest.split(' ').next()?.parse().ok()) {
-                Some(max) => format!(
-                    "This is too much for one form: it holds {} at most. Nothing was saved; going \
-                     back may show you what you wrote",
-                    Bytes(max)
-                ),
-                None => message.to_owned(),
-            }
-        }
-        _ => {
-            let message = message.strip_suffix(": `email`").unwrap_or(message);
-            about_member(message).unwrap_or_else(|| message.to_owned())
-        }
-    }
+        Reason::Parameter(_) => return None,
+        Reason::OnlyFor(callers) => format!("Only {callers} may do this"),
+        Reason::BodyBytesMax(max) => format!(
+            "This is too much for one form: it holds {} at most. Nothing was saved; going back may \
+             show you what you wrote",
+            Bytes(max as u64)
+        ),
+    })
 }
 
 /// What of a message that begins with a member of a body stands behind it as a sentence goes on; all else

@@ -5,7 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use askama::Template;
 use axum::{extract::Path, response::Response};
 use http::StatusCode;
-use rookery_domain::{Error, Result, error::Parameter, query::sorts_by_member};
+use rookery_domain::{
+    Error, Result,
+    error::{Parameter, Reason},
+    query::sorts_by_member,
+};
 use serde::Deserialize;
 use url::form_urlencoded::Serializer;
 
@@ -74,7 +78,7 @@ impl Query {
 
     /// Why the list at `page` was refused: its place in the list is over, or what the form asks for.
     fn refusal(&self, error: &Error, page: &str) -> Notice {
-        if error.parameter == Some(Parameter::Cursor) {
+        if error.reason == Some(Reason::Parameter(Parameter::Cursor)) {
             let text = "This page of the list is there no more: the list has changed since.";
             let link = Some((self.sorted(page, &self.sort), "Begin again".to_owned()));
             return Notice { link, ..Notice::of_refusal(text.to_owned(), None) };
