@@ -344,7 +344,7 @@ async fn a_page_of_rows_hears_of_a_change() {
     let owned = with_rows().await;
     let page = owned.see("/data/entries").await;
     let path = page
-        .between("id=\"live\" class=\"soft small\" role=\"status\" hx-get=\"", "\"")
+        .between("id=\"live\" class=\"soft small\" role=\"status\" data-hx-get=\"", "\"")
         .replace("&#38;", "&");
     let (server, ada) = (&owned.server, &owned.ada);
     let here = owned.page("/data/entries");
@@ -355,7 +355,7 @@ async fn a_page_of_rows_hears_of_a_change() {
     };
     let (heard, _) = tokio::join!(waiting, writing);
     assert_eq!(heard.header("hx-trigger"), "rows-changed");
-    heard.says("id=\"live\"").says("hx-get=");
+    heard.says("id=\"live\"").says("data-hx-get=");
 }
 
 #[tokio::test]

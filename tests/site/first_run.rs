@@ -29,7 +29,7 @@ async fn a_fresh_server_leads_from_nothing_to_a_running_app() {
     let home = server.see(&ada, "/").await;
     home.says("From nothing to a running app")
         .says("Deploy an example app")
-        .says("hx-get=\"/first-run/steps\"");
+        .says("data-hx-get=\"/first-run/steps\"");
     let made = server.submit(&ada, "/first-run", &[]).await;
     assert_eq!(made.status, 200, "{}", made.text);
     // The key is shown this once, so nothing on the page leads away from it.
@@ -62,7 +62,7 @@ async fn the_steps_follow_an_agent_that_comes_by_itself() {
     let app = server.deploy(&agent.key, serde_json::json!({})).await;
     let done = look().await;
     assert_eq!(steps(&done), 3);
-    done.says(&app.slug).hides("hx-get");
+    done.says(&app.slug).hides("data-hx-get");
 }
 
 #[tokio::test]
