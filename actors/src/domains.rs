@@ -17,7 +17,7 @@ use rookery_domain::{
 use rookery_storage::{
     Db, StorageError,
     domains::{self, BindOutcome, Domain},
-    idempotency::Keep,
+    idempotency::KeepResponse,
 };
 use tokio::sync::Mutex;
 
@@ -158,7 +158,7 @@ impl Domains {
         app: AppId,
         name: DomainName,
         account_max: u64,
-        keep: Keep<Domain>,
+        keep: KeepResponse<Domain>,
     ) -> Result<Domain> {
         let domain = Domain {
             id: DomainId::new(),

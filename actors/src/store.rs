@@ -11,7 +11,7 @@ use rookery_domain::{
     app::AppRecord,
     event::Event,
     id::{AppId, HumanId},
-    idempotency::FirstAnswer,
+    idempotency::FirstResponse,
     row::Row,
     time::Clock,
 };
@@ -83,8 +83,8 @@ pub trait AppStore: Send + Sync + 'static {
         Ok(true)
     }
 
-    /// The first answer that was given for an idempotency scope, while it is kept.
-    fn answer(&self, scope: [u8; 32]) -> Stored<Option<FirstAnswer>>;
+    /// The first response that was given for an idempotency scope, while it is kept.
+    fn first_response(&self, scope: [u8; 32]) -> Stored<Option<FirstResponse>>;
 }
 
 /// The real one: the database and its writer.
@@ -189,7 +189,7 @@ impl AppStore for SqlStore {
         })
     }
 
-    fn answer(&self, scope: [u8; 32]) -> Stored<Option<FirstAnswer>> {
+    fn first_response(&self, scope: [u8; 32]) -> Stored<Option<FirstResponse>> {
         let now = self.clock.now();
         self.run(move |db| async move { idempotency::find(&db, scope, now).await })
     }

@@ -113,7 +113,7 @@ async fn beside(op: Op, bytes: usize) -> (usize, Reply) {
     app.wake().await.expect("it wakes");
 
     let caller = bench.caller.clone();
-    turns_beside(async move { app.apply_body(caller, op, None, bytes).await.expect("an answer") })
+    turns_beside(async move { app.apply_with(caller, op, None, bytes).await.expect("an answer") })
         .await
 }
 

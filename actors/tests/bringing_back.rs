@@ -30,7 +30,7 @@ fn deploy(
         ..Bundle::default()
     };
     let request = Redeploy { caller, bundle, force: true, dry_run, idempotency: None };
-    tokio::spawn(async move { Ok(control.deploy(&app, request).await?.first().unwrap()) })
+    tokio::spawn(async move { Ok(control.deploy(&app, request).await?.fresh().unwrap()) })
 }
 
 #[tokio::test]

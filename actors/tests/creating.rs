@@ -2,9 +2,9 @@
 
 use rookery_actors::{
     AppHosts, RuntimeOptions,
-    control::{CreateOnce, SeedRow},
+    control::{IdempotentCreate, SeedRow},
 };
-use rookery_domain::{ErrorCode, idempotency::Once, limits::Limits};
+use rookery_domain::{ErrorCode, idempotency::IdempotentRequest, limits::Limits};
 use rookery_storage::faults::Faults;
 
 use crate::support::{MANIFEST, expect_panics, object, real::House};
@@ -27,8 +27,8 @@ async fn rows_of_an_app_that_was_not_made_count_for_nobody() {
     let refused = control.create(full("taken")).await.expect_err("the slug is not free");
     assert_eq!(refused.code, ErrorCode::SlugTaken);
     let mut crashing = full("notes");
-    crashing.idempotency = Some(CreateOnce {
-        once: Once { scope: [1; 32], body_hash: [1; 32] },
+    crashing.idempotency = Some(IdempotentCreate {
+        request: IdempotentRequest { scope: [1; 32], body_hash: [1; 32] },
         render: Box::new(|_| panic!("injected")),
     });
     let crashed = control.create(crashing).await.expect_err("it crashed on its way");

@@ -16,14 +16,16 @@ use rookery_domain::{
     email::Email,
     human_name::HumanName,
     id::AppId,
-    idempotency::{Answered, KeptAnswer, Once},
+    idempotency::{Idempotent, IdempotentRequest, StoredResponse},
     limits::Limits,
     orgs::{OrgName, OrgRole},
     sealed::ServerKey,
     secret::SecretHash,
     time::Clock,
 };
-use rookery_storage::{Db, StorageOptions, Writer, WriterOptions, faults, idempotency::Keep};
+use rookery_storage::{
+    Db, StorageOptions, Writer, WriterOptions, faults, idempotency::KeepResponse,
+};
 use rookery_testkit::until;
 use tempfile::TempDir;
 use tokio::time::timeout;
@@ -275,9 +277,9 @@ async fn nothing_begins_for_an_account_that_was_closed_meanwhile() {
     let org = OrgName::parse("Rooks").unwrap();
     let refusals = [
         directory.decide_device(&user_code, by, true, here).await.map(drop),
-        directory.mint_claim_code(by, Keep::nothing()).await.map(drop),
-        directory.record_signup_source(ada.id, source, Keep::nothing()).await,
-        directory.create_org(ada.id, org, Keep::nothing()).await.map(drop),
+        directory.mint_claim_code(by, KeepResponse::nothing()).await.map(drop),
+        directory.record_signup_source(ada.id, source, KeepResponse::nothing()).await,
+        directory.create_org(ada.id, org, KeepResponse::nothing()).await.map(drop),
     ];
     for refusal in refusals {
         assert_eq!(refusal.unwrap_err().code, ErrorCode::Unauthorized);
@@ -305,11 +307,12 @@ async fn nothing_is_left_to_a_session_that_was_ended_meanwhile() {
 
         // Each of these had its session when its request came in.
         let asked_by = AskedBy::Session(hash);
-        let token = directory.create_test_session(app, by.human, asked_by, Keep::nothing()).await;
+        let token =
+            directory.create_test_session(app, by.human, asked_by, KeepResponse::nothing()).await;
         let refusals = [
             token.map(drop),
             directory.create_session_grant(app, by.human, by.session).await.map(drop),
-            directory.mint_claim_code(by, Keep::nothing()).await.map(drop),
+            directory.mint_claim_code(by, KeepResponse::nothing()).await.map(drop),
             directory.decide_device(&user_code, by, true, here).await.map(drop),
         ];
         for refusal in refusals {
@@ -326,7 +329,7 @@ async fn where_many_agents_wait_to_be_claimed_an_hour_is_enough() {
     let directory = &house.directory;
     let ada = house.holder(&house.sign_in("ada@example.org").await);
     let (claimed, _) = house.agent().await;
-    let code = directory.mint_claim_code(ada, Keep::nothing()).await.unwrap().code;
+    let code = directory.mint_claim_code(ada, KeepResponse::nothing()).await.unwrap().code;
     directory.claim(claimed.agent.id, &code.expose(), Ipv4Addr::LOCALHOST.into()).await.unwrap();
     let (idle, _) = house.agent().await;
     let (used, key) = house.agent().await;
@@ -351,27 +354,31 @@ async fn what_is_made_and_its_answer_are_kept_together() {
         let rooms = directory.clone();
         let kept = |made: &OrgRecord| {
             let body = made.org.id.to_string();
-            KeptAnswer { status: 201, location: None, body }
+            StoredResponse { status: 201, location: None, body }
         };
         let name = OrgName::parse("Rooks").unwrap();
         let make = async move |keep| rooms.create_org(ada, name, keep).await;
-        directory.once(Some(Once { scope: [key; 32], body_hash: [1; 32] }), kept, make)
+        directory.idempotent(
+            Some(IdempotentRequest { scope: [key; 32], body_hash: [1; 32] }),
+            kept,
+            make,
+        )
     };
     let orgs = || directory.orgs_of(ada, None, 10).unwrap().len();
 
     faults::fill_at(&house.db, 1);
     assert_eq!(make(1).await.unwrap_err().code, ErrorCode::Unavailable);
     assert_eq!(orgs(), 0);
-    let Answered::First(org) = make(1).await.unwrap() else { panic!("nothing was made before") };
-    let Answered::Again(KeptAnswer { body, .. }) = make(1).await.unwrap() else {
+    let Idempotent::Fresh(org) = make(1).await.unwrap() else { panic!("nothing was made before") };
+    let Idempotent::Replayed(StoredResponse { body, .. }) = make(1).await.unwrap() else {
         panic!("it was made")
     };
     assert_eq!((body, orgs()), (org.org.id.to_string(), 1));
 
     // No second transaction follows that could find no space.
     faults::fill_at(&house.db, 2);
-    assert!(matches!(make(2).await.unwrap(), Answered::First(_)));
-    assert!(matches!(make(2).await.unwrap(), Answered::Again(_)));
+    assert!(matches!(make(2).await.unwrap(), Idempotent::Fresh(_)));
+    assert!(matches!(make(2).await.unwrap(), Idempotent::Replayed(_)));
     assert_eq!(orgs(), 2);
 }
 
@@ -382,13 +389,16 @@ async fn organizations_are_what_storage_says_after_a_crash_and_after_leaving() {
     let ada = house.sign_in("ada@example.org").await.human.id;
     let bob = house.sign_in("bob@example.org").await.human.id;
     let org = directory
-        .create_org(ada, OrgName::parse("Rooks").unwrap(), Keep::nothing())
+        .create_org(ada, OrgName::parse("Rooks").unwrap(), KeepResponse::nothing())
         .await
         .unwrap()
         .org
         .id;
     let bobs = Email::parse("bob@example.org").unwrap();
-    directory.add_org_member(org, ada, bobs, OrgRole::Member, Keep::nothing()).await.unwrap();
+    directory
+        .add_org_member(org, ada, bobs, OrgRole::Member, KeepResponse::nothing())
+        .await
+        .unwrap();
 
     let error = directory.crash().await.unwrap_err();
     assert_eq!(error.code, ErrorCode::Internal);

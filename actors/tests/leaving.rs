@@ -22,14 +22,14 @@ use rookery_domain::{
     ErrorCode, Result,
     domains::DomainName,
     id::{GrantId, ParticipantId},
-    idempotency::KeptAnswer,
+    idempotency::StoredResponse,
     principal::Caller,
     secret::{Secret, SecretKind},
 };
 use rookery_storage::{
     faults::{self, Faults},
     feed,
-    idempotency::Keep,
+    idempotency::KeepResponse,
     participants,
 };
 use rookery_testkit::{until, until_async};
@@ -62,7 +62,8 @@ async fn a_name_leads_to_its_app_as_storage_says_when_the_owner_leaves() {
     let domains = house.runtime.domains();
     let name = "www.example.com";
     for looks in 1..=LOOKS_MAX {
-        let bound = domains.bind(app, DomainName::stored(name), 10, Keep::nothing()).await.unwrap();
+        let bound =
+            domains.bind(app, DomainName::stored(name), 10, KeepResponse::nothing()).await.unwrap();
         leave_after(looks, domains.prove(&bound)).await;
         until("the name leads to the app", || domains.at(name).is_some()).await;
         leave_after(looks, domains.remove(&bound)).await;
@@ -78,7 +79,8 @@ async fn a_name_that_could_not_be_removed_leads_to_its_app_until_it_is() {
     let app = house.app("notes").await.id();
     let domains = house.runtime.domains();
     let name = "www.example.com";
-    let bound = domains.bind(app, DomainName::stored(name), 10, Keep::nothing()).await.unwrap();
+    let bound =
+        domains.bind(app, DomainName::stored(name), 10, KeepResponse::nothing()).await.unwrap();
     assert!(domains.prove(&bound).await.unwrap());
     faults::fill_at(&house.db, 1);
     assert_eq!(domains.remove(&bound).await.unwrap_err().code, ErrorCode::Unavailable);
@@ -152,8 +154,8 @@ async fn what_is_made_without_a_key_to_repeat_it_is_made_to_its_end_too() {
             tell.store(true, Ordering::Relaxed);
             Ok(())
         };
-        let kept = |(): &()| KeptAnswer { status: 201, location: None, body: String::new() };
-        leave_after(looks, directory.once(None, kept, made)).await;
+        let kept = |(): &()| StoredResponse { status: 201, location: None, body: String::new() };
+        leave_after(looks, directory.idempotent(None, kept, made)).await;
         until("it was told", || told.load(Ordering::Relaxed)).await;
     }
     house.close().await;

@@ -30,8 +30,8 @@ fn every_message_is_counted_once_by_kind_and_outcome() {
         for key in ["a", "b", "c"] {
             bench.create(&app, key).await.unwrap();
         }
-        app.apply_body(bench.caller.clone(), delete("a"), None, 10).await.unwrap();
-        let gone = app.apply_body(bench.caller.clone(), delete("never"), None, 10).await;
+        app.apply_with(bench.caller.clone(), delete("a"), None, 10).await.unwrap();
+        let gone = app.apply_with(bench.caller.clone(), delete("never"), None, 10).await;
         assert_eq!(gone.unwrap_err().code, ErrorCode::RowNotFound);
         // Whoever asked leaves while the commit is held up.
         bench.store.hold();
@@ -172,7 +172,7 @@ fn the_hottest_apps_lead_their_window_and_fade_out_of_it() {
             bench.create(&busy, &format!("k{key}")).await.unwrap();
         }
         bench.create(&quiet, "k").await.unwrap();
-        let _ = quiet.apply_body(bench.caller.clone(), delete("never"), None, 9_000).await;
+        let _ = quiet.apply_with(bench.caller.clone(), delete("never"), None, 9_000).await;
         bench.rig.apps.tick();
         let ids = |measure, window| {
             let hot = bench.rig.apps.hot(measure, window);

@@ -1,21 +1,21 @@
 //! What storage tells of an app is told no sooner than its actor has published it: a commit is durable
 //! a little earlier.
 
-use rookery_actors::app::message::{OnceInApp, Op, Reply};
-use rookery_domain::{ErrorCode, Result, idempotency::Once, query::PageLimit};
+use rookery_actors::app::message::{Idempotency, Op, Reply};
+use rookery_domain::{ErrorCode, Result, idempotency::IdempotentRequest, query::PageLimit};
 use rookery_testkit::until;
 
 use crate::support::{Bench, Fate, create, delete, paused};
 
 /// A request that is sent again and again.
-fn request() -> (Op, OnceInApp) {
-    let once = OnceInApp {
-        once: Once { scope: [7; 32], body_hash: [7; 32] },
+fn request() -> (Op, Idempotency) {
+    let idempotency = Idempotency {
+        request: IdempotentRequest { scope: [7; 32], body_hash: [7; 32] },
         collection: Some("entries".into()),
         location_base: "/".to_owned(),
         render: None,
     };
-    (create("a", "{}"), once)
+    (create("a", "{}"), idempotency)
 }
 
 #[test]
@@ -26,8 +26,8 @@ fn a_repeated_request_is_answered_when_everybody_reads_what_the_first_one_did() 
         app.root().await.expect("it wakes");
         bench.store.hold();
         let ask = || {
-            let (app, caller, (op, once)) = (app.clone(), bench.caller.clone(), request());
-            tokio::spawn(async move { app.apply_once(caller, op, once, 0).await })
+            let (app, caller, (op, idempotency)) = (app.clone(), bench.caller.clone(), request());
+            tokio::spawn(async move { app.apply_idempotent(caller, op, idempotency, 0).await })
         };
         let first = ask();
         until("it is with the writer", || bench.store.held() == 1).await;
@@ -48,8 +48,8 @@ fn a_repeated_request_waits_for_no_commit_that_comes_to_nothing() {
     paused().block_on(async {
         let bench = Bench::start().await;
         let app = bench.app().await;
-        let (op, once) = request();
-        app.apply_once(bench.caller.clone(), op, once, 0).await.expect("a row");
+        let (op, idempotency) = request();
+        app.apply_idempotent(bench.caller.clone(), op, idempotency, 0).await.expect("a row");
         bench.store.hold();
         for fate in [Fate::Full, Fate::Unknown { applied: false }] {
             let other = tokio::spawn({
@@ -57,9 +57,12 @@ fn a_repeated_request_waits_for_no_commit_that_comes_to_nothing() {
                 async move { app.apply(caller, create("b", "{}")).await }
             });
             until("another is with the writer", || bench.store.held() == 1).await;
-            let (op, once) = request();
+            let (op, idempotency) = request();
             let (again, caller) = (app.clone(), bench.caller.clone());
-            let again = tokio::spawn(async move { again.apply_once(caller, op, once, 0).await });
+            let again =
+                tokio::spawn(
+                    async move { again.apply_idempotent(caller, op, idempotency, 0).await },
+                );
             turns().await;
             assert!(!again.is_finished(), "it cannot know which one is with the writer");
             assert!(bench.store.end(fate));

@@ -1,25 +1,25 @@
-//! Idempotency (contract part 1): which requests are the same one, and the answer that all but the
+//! Idempotency (contract part 1): which requests are the same one, and the response that all but the
 //! first of them get.
 //!
-//! What is not here: where first answers are kept, and the order in which they are looked for.
+//! What is not here: where first responses are kept, and the order in which they are looked for.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::{Error, ErrorCode, Principal, Result};
 
-/// How long a first answer is given again, in seconds: 24 hours.
+/// How long a first response is given again, in seconds: 24 hours.
 pub const KEPT_FOR_S: i64 = 24 * 60 * 60;
 
 /// What makes a repeated request the same one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Once {
+pub struct IdempotentRequest {
     /// SHA-256 of who asks, of what, and with which key.
     pub scope: [u8; 32],
     /// SHA-256 of the body.
     pub body_hash: [u8; 32],
 }
 
-impl Once {
+impl IdempotentRequest {
     /// A request of `principal`. `what` is its route, what the route is about, and the key; each
     /// goes into the scope with its length.
     #[must_use]
@@ -34,9 +34,9 @@ impl Once {
     }
 }
 
-/// An answer as it is kept: without secrets.
+/// A response as it is stored: without secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptAnswer {
+pub struct StoredResponse {
     /// HTTP status.
     pub status: u16,
     /// The `Location` header.
@@ -45,23 +45,23 @@ pub struct KeptAnswer {
     pub body: String,
 }
 
-/// What is kept for a scope: the answer to the first request that had it.
+/// What is stored for a scope: the response to the first request that had it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FirstAnswer {
+pub struct FirstResponse {
     /// SHA-256 of that request's body.
     pub body_hash: [u8; 32],
-    /// What it was answered.
-    pub answer: KeptAnswer,
+    /// The response to it.
+    pub response: StoredResponse,
 }
 
-impl FirstAnswer {
-    /// The answer once more, for a request of the same scope.
+impl FirstResponse {
+    /// The response once more, for a request of the same scope.
     ///
     /// # Errors
-    /// `conflict`, when that has another body.
-    pub fn again(self, once: &Once) -> Result<KeptAnswer> {
-        if self.body_hash == once.body_hash {
-            return Ok(self.answer);
+    /// `conflict`, when that request has another body.
+    pub fn replay_for(self, request: &IdempotentRequest) -> Result<StoredResponse> {
+        if self.body_hash == request.body_hash {
+            return Ok(self.response);
         }
         Err(Error::new(
             ErrorCode::Conflict,
@@ -70,22 +70,22 @@ impl FirstAnswer {
     }
 }
 
-/// How a request was answered.
+/// How an idempotent request was answered.
 #[derive(Debug, Clone)]
-pub enum Answered<T> {
-    /// For the first time.
-    First(T),
-    /// As before.
-    Again(KeptAnswer),
+pub enum Idempotent<T> {
+    /// It was done now.
+    Fresh(T),
+    /// It was done before, and is answered as it was then.
+    Replayed(StoredResponse),
 }
 
-impl<T> Answered<T> {
+impl<T> Idempotent<T> {
     /// What was done, when it was done now.
     #[must_use]
-    pub fn first(self) -> Option<T> {
+    pub fn fresh(self) -> Option<T> {
         match self {
-            Self::First(done) => Some(done),
-            Self::Again(_) => None,
+            Self::Fresh(done) => Some(done),
+            Self::Replayed(_) => None,
         }
     }
 }

@@ -68,7 +68,7 @@ pub enum DemoError {
 /// deploys stay.
 ///
 /// # Errors
-/// [`DemoError`], at the first answer that is not the promised one.
+/// [`DemoError`], at the first response that is not the promised one.
 pub async fn run(base: &str) -> Result<(), DemoError> {
     crate::outbound::install_tls();
     let client = reqwest::Client::builder()

@@ -11,9 +11,9 @@ use axum::{
 use http::{HeaderName, HeaderValue, StatusCode, header, request::Parts};
 use rookery_domain::{
     Error, Principal, Result,
-    idempotency::{Answered, KeptAnswer, Once},
+    idempotency::{Idempotent, IdempotentRequest, StoredResponse},
 };
-use rookery_storage::idempotency::Keep;
+use rookery_storage::idempotency::KeepResponse;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use utoipa::{
@@ -77,14 +77,19 @@ impl IdempotencyKey {
     /// What makes the request of `principal` at `route` (verb and path, with the ids that are in
     /// it) the same one again.
     #[must_use]
-    pub fn once(self, principal: Principal, route: &str, body: &impl Serialize) -> Option<Once> {
-        self.0.map(|key| Once::new(principal, &[route, &key], hash_json(body)))
+    pub fn request(
+        self,
+        principal: Principal,
+        route: &str,
+        body: &impl Serialize,
+    ) -> Option<IdempotentRequest> {
+        self.0.map(|key| IdempotentRequest::new(principal, &[route, &key], hash_json(body)))
     }
 }
 
-/// The answer that was given before.
+/// The response that was given before.
 #[must_use]
-pub fn again(KeptAnswer { status, location, body }: KeptAnswer) -> Response {
+pub fn replay(StoredResponse { status, location, body }: StoredResponse) -> Response {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
     let headers = response.headers_mut();
@@ -111,7 +116,7 @@ pub trait ShownOnce: Serialize {
 
 /// A POST that creates something outside of any app.
 #[derive(Debug)]
-pub struct Creation<'a> {
+pub struct IdempotentPost<'a> {
     /// The caller's key, if it sent one.
     pub key: IdempotencyKey,
     /// Who asks.
@@ -120,7 +125,7 @@ pub struct Creation<'a> {
     pub route: &'a str,
 }
 
-impl Creation<'_> {
+impl IdempotentPost<'_> {
     /// Answers 201 with what `make` made, as `shown`; the second time the same, without secrets.
     /// What was begun is done to its end, though the caller leaves.
     ///
@@ -131,7 +136,7 @@ impl Creation<'_> {
         state: &AppState,
         body: &impl Serialize,
         shown: impl Fn(&T) -> Created<R> + Clone + Send + Sync + 'static,
-        make: impl FnOnce(Keep<T>) -> F + Send + 'static,
+        make: impl FnOnce(KeepResponse<T>) -> F + Send + 'static,
     ) -> ApiResult<Response>
     where
         T: Send + 'static,
@@ -139,19 +144,19 @@ impl Creation<'_> {
         F: Future<Output = Result<T>> + Send,
     {
         let Self { key, principal, route } = self;
-        let once = key.once(principal, route, body);
+        let request = key.request(principal, route, body);
         let first = shown.clone();
         let kept = move |made: &T| {
             let Created { location, record } = shown(made);
-            KeptAnswer {
+            StoredResponse {
                 status: StatusCode::CREATED.as_u16(),
                 location: Some(location),
                 body: reply::to_json(&record.without_secrets()),
             }
         };
-        match state.rooms.directory.once(once, kept, make).await? {
-            Answered::First(made) => Ok(first(&made).into_response()),
-            Answered::Again(kept) => Ok(again(kept)),
+        match state.rooms.directory.idempotent(request, kept, make).await? {
+            Idempotent::Fresh(made) => Ok(first(&made).into_response()),
+            Idempotent::Replayed(kept) => Ok(replay(kept)),
         }
     }
 }

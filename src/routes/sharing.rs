@@ -6,11 +6,11 @@ use std::sync::Arc;
 use http::StatusCode;
 use rookery_actors::{
     AppHandle,
-    app::message::{OnceInApp, Op, Renderer, Reply},
+    app::message::{Idempotency, Op, Renderer, Reply},
 };
 use rookery_domain::{
     Result,
-    idempotency::{Answered, KeptAnswer, Once},
+    idempotency::{Idempotent, IdempotentRequest, StoredResponse},
     principal::Caller,
 };
 use serde::Serialize;
@@ -21,7 +21,7 @@ use crate::http::{
 };
 
 /// A POST of the owner that makes something of an app.
-pub(crate) struct Making {
+pub(crate) struct OwnerPost {
     /// The app.
     pub(crate) app: AppHandle,
     /// Who asks.
@@ -32,7 +32,7 @@ pub(crate) struct Making {
     pub(crate) key: IdempotencyKey,
 }
 
-impl Making {
+impl OwnerPost {
     /// Has the app do `op`, to be answered 201. `kept` is the record as it may be kept and given
     /// again, with its path.
     ///
@@ -43,11 +43,11 @@ impl Making {
         op: Op,
         body: &impl Serialize,
         kept: impl Fn(&Reply) -> Option<Created<T>> + Send + Sync + 'static,
-    ) -> Result<Answered<Reply>> {
+    ) -> Result<Idempotent<Reply>> {
         let render = move |reply: &Reply| {
             let Created { location, record } = kept(reply)?;
             let status = StatusCode::CREATED.as_u16();
-            Some(KeptAnswer { status, location: Some(location), body: to_json(&record) })
+            Some(StoredResponse { status, location: Some(location), body: to_json(&record) })
         };
         self.ask(op, body, render).await
     }
@@ -61,57 +61,64 @@ impl Making {
         op: Op,
         body: &impl Serialize,
         kept: impl Fn(&Reply) -> Option<T> + Send + Sync + 'static,
-    ) -> Result<Answered<Reply>> {
+    ) -> Result<Idempotent<Reply>> {
         let render = move |reply: &Reply| {
             let status = StatusCode::OK.as_u16();
-            Some(KeptAnswer { status, location: None, body: to_json(&kept(reply)?) })
+            Some(StoredResponse { status, location: None, body: to_json(&kept(reply)?) })
         };
         self.ask(op, body, render).await
     }
 
-    /// The first answer, where the request was answered before: for what has to be done, or checked,
+    /// The first response, where the request was answered before: for what has to be done, or checked,
     /// before the app is asked. Answers that are not durable yet the app alone knows.
     ///
     /// # Errors
     /// `conflict` when the key came with another body; `unavailable`.
-    pub(crate) async fn first_answer(&self, body: &impl Serialize) -> Result<Option<KeptAnswer>> {
-        match self.once(body) {
-            Some(once) => self.app.first_answer(&once).await,
+    pub(crate) async fn first_response(
+        &self,
+        body: &impl Serialize,
+    ) -> Result<Option<StoredResponse>> {
+        match self.idempotent(body) {
+            Some(request) => self.app.first_response(&request).await,
             None => Ok(None),
         }
     }
 
     /// The request as it is known again, if it has a key.
-    fn once(&self, body: &impl Serialize) -> Option<Once> {
+    fn idempotent(&self, body: &impl Serialize) -> Option<IdempotentRequest> {
         let key = self.key.0.as_deref()?;
         let id = self.app.id().to_string();
-        Some(Once::new(self.caller.principal(), &[&self.route, &id, key], hash_json(body)))
+        Some(IdempotentRequest::new(
+            self.caller.principal(),
+            &[&self.route, &id, key],
+            hash_json(body),
+        ))
     }
 
     async fn ask(
         self,
         op: Op,
         body: &impl Serialize,
-        render: impl Fn(&Reply) -> Option<KeptAnswer> + Send + Sync + 'static,
-    ) -> Result<Answered<Reply>> {
-        let once = self.once(body);
+        render: impl Fn(&Reply) -> Option<StoredResponse> + Send + Sync + 'static,
+    ) -> Result<Idempotent<Reply>> {
+        let request = self.idempotent(body);
         let Self { app, caller, .. } = self;
-        let Some(once) = once else {
-            return app.apply(caller, op).await.map(Answered::First);
+        let Some(request) = request else {
+            return app.apply(caller, op).await.map(Idempotent::Fresh);
         };
         // Of a reply that nobody asked for the first caller is told `internal`, too.
-        let none = KeptAnswer { status: 500, location: None, body: String::new() };
-        let once = OnceInApp {
-            once,
+        let none = StoredResponse { status: 500, location: None, body: String::new() };
+        let idempotency = Idempotency {
+            request,
             collection: None,
             location_base: String::new(),
             render: Some(Renderer(Arc::new(move |reply, _| {
                 render(reply).unwrap_or_else(|| none.clone())
             }))),
         };
-        Ok(match app.apply_once(caller, op, once, 0).await? {
-            Reply::Replayed(kept) => Answered::Again(kept),
-            reply => Answered::First(reply),
+        Ok(match app.apply_idempotent(caller, op, idempotency, 0).await? {
+            Reply::Replayed(kept) => Idempotent::Replayed(kept),
+            reply => Idempotent::Fresh(reply),
         })
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     db::{Db, args},
     decode,
     error::Result,
-    idempotency::Keep,
+    idempotency::KeepResponse,
 };
 
 /// How a redemption ended.
@@ -34,7 +34,7 @@ pub async fn mint(
     human: HumanId,
     expires_at: Timestamp,
     now: Timestamp,
-    keep: Keep<()>,
+    keep: KeepResponse<()>,
 ) -> Result<bool> {
     let sql = "insert into claims (hash, human, created_at, expires_at) values ($1, $2, $3, $4)
          on conflict (hash) do nothing";

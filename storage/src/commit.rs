@@ -331,7 +331,7 @@ pub struct SpentChallenge {
     pub expires_at: Timestamp,
 }
 
-/// A first answer, kept for 24 hours and replayed for the same key and body.
+/// A first response, kept for 24 hours and replayed for the same key and body.
 #[derive(Clone, PartialEq, Eq)]
 pub struct IdempotencyWrite {
     /// SHA-256 of principal, route, app and key.

@@ -13,7 +13,7 @@ use crate::{
     decode,
     error::Result,
     humans,
-    idempotency::Keep,
+    idempotency::KeepResponse,
 };
 
 /// A custom domain of an app.
@@ -79,7 +79,7 @@ pub async fn bind(
     db: &Db,
     domain: Domain,
     account_max: u64,
-    keep: Keep<Domain>,
+    keep: KeepResponse<Domain>,
 ) -> Result<BindOutcome> {
     db.transaction((domain, account_max, keep), |tx, (domain, account_max, keep)| {
         Box::pin(async move {

@@ -7,7 +7,7 @@ use crate::{
     db::{Db, Tx, args},
     decode,
     error::Result,
-    idempotency::Keep,
+    idempotency::KeepResponse,
     placeholders,
 };
 
@@ -174,7 +174,7 @@ pub async fn record_signup_source(
     id: HumanId,
     source: &str,
     now: Timestamp,
-    keep: Keep<()>,
+    keep: KeepResponse<()>,
 ) -> Result<bool> {
     let sql = "insert into signup_sources (human, source, created_at) values ($1, $2, $3)
          on conflict (human) do nothing";

@@ -11,7 +11,7 @@ use crate::{
     decode,
     error::Result,
     humans,
-    idempotency::Keep,
+    idempotency::KeepResponse,
 };
 
 /// Subscriptions of one account; above it the one that was refreshed longest ago goes. A human
@@ -60,7 +60,7 @@ pub async fn keep(
     db: &Db,
     new: NewSubscription,
     now: Timestamp,
-    answer: Keep<Kept>,
+    answer: KeepResponse<Kept>,
 ) -> Result<Option<Kept>> {
     db.transaction_with(new.human, (new, now, answer), |tx, (new, now, answer)| {
         Box::pin(async move {

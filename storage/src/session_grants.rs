@@ -9,7 +9,7 @@ use crate::{
     db::{Db, args},
     decode,
     error::Result,
-    idempotency::Keep,
+    idempotency::KeepResponse,
     participants::{self, Participant},
 };
 
@@ -34,7 +34,12 @@ rookery_domain::shown!(SessionGrant: app, human, expires_at);
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn create(db: &Db, grant: &SessionGrant, now: Timestamp, keep: Keep<()>) -> Result<()> {
+pub async fn create(
+    db: &Db,
+    grant: &SessionGrant,
+    now: Timestamp,
+    keep: KeepResponse<()>,
+) -> Result<()> {
     let SessionGrant { hash, app, human, minted_by, expires_at } = *grant;
     let sql = "insert into session_grants (hash, app_id, human, minted_by, created_at, expires_at)
          values ($1, $2, $3, $4, $5, $6)";

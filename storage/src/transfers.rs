@@ -12,7 +12,7 @@ use crate::{
     db::{Db, Tx, args, newest_first},
     decode,
     error::Result,
-    idempotency::Keep,
+    idempotency::KeepResponse,
 };
 
 /// A pending offer.
@@ -108,7 +108,7 @@ pub async fn offer(
     db: &Db,
     transfer: Transfer,
     owner: HumanId,
-    keep: Keep<Transfer>,
+    keep: KeepResponse<Transfer>,
 ) -> Result<OfferOutcome> {
     db.transaction((transfer, owner, keep), |tx, (transfer, owner, keep)| {
         Box::pin(async move {

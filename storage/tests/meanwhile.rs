@@ -3,7 +3,7 @@
 
 use rookery_storage::{
     Db, apps,
-    idempotency::Keep,
+    idempotency::KeepResponse,
     push::{self, NewSubscription},
     sessions,
     versions::{self, Asset, VersionAsset},
@@ -59,7 +59,8 @@ fn a_browser_that_subscribes_while_its_session_ends_is_told_so() {
             expires_at: None,
         };
         let db = test.db.clone();
-        let saving = tokio::spawn(async move { push::keep(&db, new, NOW, Keep::nothing()).await });
+        let saving =
+            tokio::spawn(async move { push::keep(&db, new, NOW, KeepResponse::nothing()).await });
         until_async("the session is waited for", async || {
             saving.is_finished() || number(&test.db, WAITING).await > 0
         })

@@ -109,7 +109,7 @@ impl Rows {
             .create(request)
             .await
             .expect("an app")
-            .first()
+            .fresh()
             .expect("a new one");
         Self { app: created.record.id, server, human: account, cookie: human.cookie, agents }
     }

@@ -8,7 +8,7 @@ use std::{collections::VecDeque, sync::Arc};
 use arc_swap::ArcSwap;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use rookery_domain::{
-    Error, Result, app::AppStatus, idempotency::KeptAnswer, meters::Flow, principal::Caller,
+    Error, Result, app::AppStatus, idempotency::StoredResponse, meters::Flow, principal::Caller,
     timezone::Zone, transfers,
 };
 use rookery_storage::commit::{Abort, IdempotencyWrite, Outcome};
@@ -16,12 +16,12 @@ use tokio::time::Instant;
 use tracing::{debug, warn};
 
 use super::{
-    answers::Known,
     aside,
     decide::decide,
     group::{InFlight, Open, seal},
-    message::{Ask, Message, OnceInApp, Reply, ReplyPort, Request},
+    message::{Ask, Idempotency, Message, Reply, ReplyPort, Request},
     private::PURGED_MAX,
+    recent_responses::Recall,
     render,
     root::Root,
     working::{Undo, Working},
@@ -173,36 +173,36 @@ impl App {
         if ask.deadline <= now {
             return Err(Error::unavailable("the request waited too long to be begun"));
         }
-        if let Some(asked) = &ask.idempotency {
-            match self.working.private.answers.again(asked, self.env.clock.now())? {
-                Known::First(answer) => return Ok(Reply::Replayed(answer)),
-                Known::Forgotten => return Ok(Reply::LookAgain(Box::new(ask.op))),
-                Known::New => {}
+        if let Some(checked) = &ask.idempotency {
+            match self.working.private.responses.recall(checked, self.env.clock.now())? {
+                Recall::Found(first) => return Ok(Reply::Replayed(first)),
+                Recall::Evicted => return Ok(Reply::LookAgain(Box::new(ask.op))),
+                Recall::Unknown => {}
             }
         }
         let reply = decide(&self.env, &mut self.working, &ask.caller, ask.op)?;
-        if let Some(asked) = ask.idempotency
+        if let Some(checked) = ask.idempotency
             && is_kept(&ask.caller, &reply)
         {
-            self.keep_answer(asked.request, &reply);
+            self.keep_response(checked.idempotency, &reply);
         }
         Ok(reply)
     }
 
-    fn keep_answer(&mut self, request: OnceInApp, reply: &Reply) {
-        let OnceInApp { once, collection, location_base, render } = request;
-        let answer = match render {
+    fn keep_response(&mut self, idempotency: Idempotency, reply: &Reply) {
+        let Idempotency { request, collection, location_base, render } = idempotency;
+        let response = match render {
             Some(render) => Some((render.0)(reply, &self.working.root)),
             None => render::to_keep(reply, &location_base),
         };
-        let Some(answer) = answer else { return };
-        let KeptAnswer { status, location, body } = answer.clone();
+        let Some(response) = response else { return };
+        let StoredResponse { status, location, body } = response.clone();
         let (seq, now) = (self.working.root.seq, self.env.clock.now());
-        self.working.private.answers.remember(once, seq, now, answer);
-        self.working.open.journal.push(Undo::Answer(once.scope));
+        self.working.private.responses.remember(request, seq, now, response);
+        self.working.open.journal.push(Undo::Answer(request.scope));
         self.working.open.write_answer(IdempotencyWrite {
-            scope: once.scope,
-            body_hash: once.body_hash,
+            scope: request.scope,
+            body_hash: request.body_hash,
             status,
             location,
             body,
@@ -329,7 +329,7 @@ impl App {
         self.working.private.zone =
             Zone::parse(&self.working.root.record.timezone).unwrap_or(Zone::UTC);
         // What is durable can be looked up in storage; what is not must not raise the floor.
-        self.working.private.answers.forget_all(self.working.root.seq);
+        self.working.private.responses.forget_all(self.working.root.seq);
         self.slot.clear_doubt();
         refuse(in_flight.replies.into_iter().chain(open.replies), why);
         // For those who wait until this group has come to an end.

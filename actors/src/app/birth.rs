@@ -20,10 +20,10 @@ use rookery_storage::{
 
 use super::{
     access::AccessTables,
-    answers::Answers,
     deploy::EventSchemas,
     group::Open,
     private::{Private, PrivateShelf, Tomb, TombKind},
+    recent_responses::RecentResponses,
     root::{Root, Shelf, Withheld},
     rows::{Digest, DigestMap, Rows},
     tail::Tail,
@@ -102,7 +102,7 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -
         budgets,
         zone,
         spent: loaded.spent_challenges.iter().map(|spent| (spent.id, spent.expires_at)).collect(),
-        answers: Answers::since(seq),
+        responses: RecentResponses::since(seq),
     };
     let root = Root {
         purged: private.fold_purged(&[]),

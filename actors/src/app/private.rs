@@ -10,8 +10,8 @@ use rookery_domain::{budget::BudgetCounters, id::AppId, schema::CompiledSchema, 
 use rookery_storage::commit::RowState;
 
 use super::{
-    answers::Answers,
     deploy::EventSchemas,
+    recent_responses::RecentResponses,
     root::Shelf,
     rows::{Digest, DigestMap},
     spent::Spent,
@@ -32,7 +32,7 @@ pub(crate) struct Private {
     /// The app's timezone: days of budgets begin at its midnight.
     pub(crate) zone: Zone,
     pub(crate) spent: Spent,
-    pub(crate) answers: Answers,
+    pub(crate) responses: RecentResponses,
 }
 
 /// Keys of purged rows that are remembered. What is beyond is folded into one number, as retention

@@ -3,7 +3,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rookery_domain::{
-    Error, error::ErrorCode, event::Event, idempotency::KeptAnswer, row::write_json_string,
+    Error, error::ErrorCode, event::Event, idempotency::StoredResponse, row::write_json_string,
 };
 use serde::Serialize;
 use serde_json::{json, value::RawValue};
@@ -125,8 +125,8 @@ pub fn event(event: &Event) -> String {
 /// The answer to keep for an idempotency key; nothing of an operation that brings a renderer of its
 /// own. Created rows are found at `location_base` plus their key, events at `location_base`.
 #[must_use]
-pub(crate) fn to_keep(reply: &Reply, location_base: &str) -> Option<KeptAnswer> {
-    let answer = |status, location, body| Some(KeptAnswer { status, location, body });
+pub(crate) fn to_keep(reply: &Reply, location_base: &str) -> Option<StoredResponse> {
+    let answer = |status, location, body| Some(StoredResponse { status, location, body });
     match reply {
         Reply::Row(reply) => {
             let (status, body) = row(reply);

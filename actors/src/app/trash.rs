@@ -170,7 +170,7 @@ impl AppHandle {
                 key: key.into(),
                 trashed: trashed.map(|seen| seen.row),
             };
-            match self.apply_body(caller.clone(), op, None, bytes).await {
+            match self.apply_with(caller.clone(), op, None, bytes).await {
                 Ok(Reply::Row(reply)) => return Ok(reply),
                 Ok(Reply::Stale) if tried < READS_MAX => tried += 1,
                 Ok(Reply::Stale) => return Err(Error::unavailable("the row keeps changing")),

@@ -140,7 +140,7 @@ impl Working {
                 Undo::Spent(id) => {
                     self.private.spent.remove(&id);
                 }
-                Undo::Answer(scope) => self.private.answers.forget(&scope),
+                Undo::Answer(scope) => self.private.responses.forget(&scope),
                 Undo::Budget(spent) => self.private.budgets.give_back(&spent),
                 Undo::Budgets(before) => self.private.budgets = *before,
                 Undo::Rows(delta) => self.counted.add(-delta),

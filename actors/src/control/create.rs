@@ -8,7 +8,7 @@ use rookery_domain::{
     advisory::{Difference, Report},
     app::{AppRecord, AppStatus},
     id::{AgentId, AppId, HistoryId, HumanId, OrgId},
-    idempotency::{Answered, KeptAnswer, Once},
+    idempotency::{Idempotent, IdempotentRequest, StoredResponse},
     json::Object,
     manifest::{Manifest, Visibility, Warning},
     retention, slug,
@@ -20,7 +20,7 @@ use rookery_storage::{
         create::{self, CreateOutcome, NewApp},
     },
     commit::Totals,
-    idempotency::global::{self, NewAnswer},
+    idempotency::global::{self, NewResponse},
     versions::NewVersion,
 };
 use serde_json::json;
@@ -54,19 +54,19 @@ pub struct CreateApp {
     /// Check everything and change nothing.
     pub dry_run: bool,
     /// What makes it the same request as an earlier one, if it brought a key.
-    pub idempotency: Option<CreateOnce>,
+    pub idempotency: Option<IdempotentCreate>,
 }
 
 /// A creation that a repeated request does not do again.
-pub struct CreateOnce {
+pub struct IdempotentCreate {
     /// What makes it the same request.
-    pub once: Once,
-    /// Renders the answer to be kept, in the transaction that makes the app.
-    pub render: Box<Render>,
+    pub request: IdempotentRequest,
+    /// Renders the response to be stored, in the transaction that makes the app.
+    pub render: Box<RenderCreated>,
 }
 
-/// Renders the answer of a creation, without secrets.
-pub type Render = dyn Fn(&Created) -> KeptAnswer + Send + Sync;
+/// Renders the response to a creation, without secrets.
+pub type RenderCreated = dyn Fn(&Created) -> StoredResponse + Send + Sync;
 
 /// One of an app's first rows.
 #[derive(Debug, Clone)]
@@ -119,19 +119,19 @@ impl Control {
     /// `collection_not_found`, `input_schema_violation`, `unique_conflict`, `app_quota_exceeded`,
     /// `account_quota_exceeded`; `unavailable` when checking the first rows takes too long; `conflict`
     /// for an idempotency key used with another body.
-    pub async fn create(&self, request: CreateApp) -> Result<Answered<Created>> {
+    pub async fn create(&self, request: CreateApp) -> Result<Idempotent<Created>> {
         let control = self.clone();
         to_the_end(async move { control.make(request).await }).await
     }
 
-    async fn make(&self, mut request: CreateApp) -> Result<Answered<Created>> {
+    async fn make(&self, mut request: CreateApp) -> Result<Idempotent<Created>> {
         draft::check_sizes(&request.bundle, &self.env().limits)?;
-        if let Some(again) = self.first_answer(&request).await? {
-            return Ok(Answered::Again(again));
+        if let Some(again) = self.first_response(&request).await? {
+            return Ok(Idempotent::Replayed(again));
         }
         let prepared = self.prepare(&mut request).await?;
         match request.dry_run {
-            true => self.rehearse_create(&request, prepared).await.map(Answered::First),
+            true => self.rehearse_create(&request, prepared).await.map(Idempotent::Fresh),
             false => self.store(request, prepared).await,
         }
     }
@@ -139,11 +139,11 @@ impl Control {
     /// The answer that this request got before, by its idempotency key. A repeated request must
     /// find it before it meets a rule that the first one has changed the ground of: the slug is
     /// taken now, by the first one's app.
-    async fn first_answer(&self, request: &CreateApp) -> Result<Option<KeptAnswer>> {
-        let Some(CreateOnce { once, .. }) = &request.idempotency else { return Ok(None) };
+    async fn first_response(&self, request: &CreateApp) -> Result<Option<StoredResponse>> {
+        let Some(IdempotentCreate { request, .. }) = &request.idempotency else { return Ok(None) };
         let now = self.env().clock.now();
-        let first = global::find(&self.db, once.scope, now).await?;
-        first.map(|first| first.again(once)).transpose()
+        let first = global::find(&self.db, request.scope, now).await?;
+        first.map(|first| first.replay_for(request)).transpose()
     }
 
     /// Takes the first rows out of the request.
@@ -235,12 +235,16 @@ impl Control {
     }
 
     /// Makes the app, with a slug that is free.
-    async fn store(&self, request: CreateApp, mut prepared: Prepared) -> Result<Answered<Created>> {
+    async fn store(
+        &self,
+        request: CreateApp,
+        mut prepared: Prepared,
+    ) -> Result<Idempotent<Created>> {
         let env = self.env();
         let (apps_max, rows_max) = (env.limits.apps_max(), env.limits.max_rows_per_account);
         if let Err(taken) = self.check_slug(&request).await {
             // By this very request, perhaps, which came twice at once.
-            return self.first_answer(&request).await?.map(Answered::Again).ok_or(taken);
+            return self.first_response(&request).await?.map(Idempotent::Replayed).ok_or(taken);
         }
         prepared.seeds.check_room(&env.limits)?;
         let account = env.accounts.get(request.owner, &*env.store).await?;
@@ -284,7 +288,7 @@ impl Control {
                         let app = created.record.id;
                         tracing::warn!(app.id = %app, %error, "a new app has no slot yet");
                     }
-                    return Ok(Answered::First(created));
+                    return Ok(Idempotent::Fresh(created));
                 }
                 CreateOutcome::SlugTaken if request.slug.is_some() => {
                     return Err(taken(&prepared.record.slug));
@@ -298,7 +302,7 @@ impl Control {
                     // Only a request with a key is answered so.
                     let keep = request.idempotency.as_ref();
                     let keep = keep.ok_or_else(Error::internal)?;
-                    return first.again(&keep.once).map(Answered::Again);
+                    return first.replay_for(&keep.request).map(Idempotent::Replayed);
                 }
             }
         }
@@ -306,10 +310,10 @@ impl Control {
     }
 }
 
-impl CreateOnce {
-    fn of(&self, created: &Created) -> NewAnswer {
+impl IdempotentCreate {
+    fn of(&self, created: &Created) -> NewResponse {
         let now = created.record.created_at;
-        NewAnswer { once: self.once, answer: (self.render)(created), now }
+        NewResponse { request: self.request, response: (self.render)(created), now }
     }
 }
 

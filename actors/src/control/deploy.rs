@@ -11,7 +11,7 @@ use rookery_domain::{
     advisory::Difference,
     app::AppRecord,
     id::AppId,
-    idempotency::Answered,
+    idempotency::Idempotent,
     manifest::{Collection, Manifest, Visibility, Warning},
     principal::Caller,
     row::Row,
@@ -24,8 +24,8 @@ use crate::{
     app::{
         birth::read_manifest,
         deploy::{self, DeployPlan, DeployReport},
-        message::{AppOp, OnceInApp, Op, Reply},
-        once::{LookedUp, forgotten_too_often},
+        idempotency::{Lookup, evicted_too_often},
+        message::{AppOp, Idempotency, Op, Reply},
         root::Withheld,
     },
     registry::AppHandle,
@@ -50,7 +50,7 @@ pub struct Redeploy {
     /// Check everything and change nothing.
     pub dry_run: bool,
     /// What makes it the same request as an earlier one, if it brought a key.
-    pub idempotency: Option<OnceInApp>,
+    pub idempotency: Option<Idempotency>,
 }
 
 /// What a deploy did, or would do.
@@ -83,12 +83,12 @@ impl Control {
     /// # Errors
     /// Every code of part 2.2; `manifest_incompatible_redeploy`, `unique_backfill_conflict`,
     /// `payload_too_large`, `conflict`.
-    pub async fn deploy(&self, app: &AppHandle, request: Redeploy) -> Result<Answered<Deployed>> {
+    pub async fn deploy(&self, app: &AppHandle, request: Redeploy) -> Result<Idempotent<Deployed>> {
         let (control, app) = (self.clone(), app.clone());
         to_the_end(async move { control.redeploy(&app, request).await }).await
     }
 
-    async fn redeploy(&self, app: &AppHandle, request: Redeploy) -> Result<Answered<Deployed>> {
+    async fn redeploy(&self, app: &AppHandle, request: Redeploy) -> Result<Idempotent<Deployed>> {
         draft::check_sizes(&request.bundle, &self.env().limits)?;
         // One at a time, rehearsals too: a plan holds all detached rows.
         let turn = app.slot.deploying.lock();
@@ -99,28 +99,28 @@ impl Control {
         for _ in 0..ATTEMPTS_MAX {
             let asked = match &request.idempotency {
                 None => None,
-                Some(once) => match app.look_up(once).await? {
-                    LookedUp::First(answer) => return Ok(Answered::Again(answer)),
-                    LookedUp::New(asked) => Some(asked),
+                Some(request) => match app.look_up(request).await? {
+                    Lookup::Found(answer) => return Ok(Idempotent::Replayed(answer)),
+                    Lookup::Absent(asked) => Some(asked),
                 },
             };
             let plan = Arc::new(self.plan(app, &request).await?);
             if request.dry_run {
-                return self.rehearse(app, &plan).await.map(Answered::First);
+                return self.rehearse(app, &plan).await.map(Idempotent::Fresh);
             }
             let base = plan.base_version;
             let bytes = plan.html.len() + plan.manifest_text.len();
             let op = Op::App(AppOp::Deploy(plan.clone()));
-            match app.apply_body(request.caller.clone(), op, asked, bytes).await {
+            match app.apply_with(request.caller.clone(), op, asked, bytes).await {
                 Ok(Reply::Deployed(report)) => {
                     // In this turn: after it the next version may be there.
                     let detail = self.detail(app).await.map_err(Error::after_change)?;
-                    return Ok(Answered::First(Deployed::new(detail, &plan, *report)));
+                    return Ok(Idempotent::Fresh(Deployed::new(detail, &plan, *report)));
                 }
-                Ok(Reply::Replayed(first)) => return Ok(Answered::Again(first)),
-                // They were forgotten between the look-up and the actor's turn.
+                Ok(Reply::Replayed(first)) => return Ok(Idempotent::Replayed(first)),
+                // It was evicted between the look-up and the actor's turn.
                 Ok(Reply::LookAgain(_)) => {
-                    last = forgotten_too_often();
+                    last = evicted_too_often();
                 }
                 // Another version came first: prepare anew on that one.
                 Err(error)

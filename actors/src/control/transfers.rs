@@ -15,7 +15,7 @@ use rookery_domain::{
 use rookery_storage::{
     apps,
     humans::Human,
-    idempotency::Keep,
+    idempotency::KeepResponse,
     transfers::{self, Along, OfferOutcome, Transfer},
 };
 
@@ -60,7 +60,7 @@ impl Control {
         app: &AppHandle,
         by: HumanId,
         email: &Email,
-        keep: Keep<Offer>,
+        keep: KeepResponse<Offer>,
     ) -> Result<Offer> {
         let record = app.record();
         let owner = directory.human(record.owner)?;

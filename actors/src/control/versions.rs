@@ -85,7 +85,7 @@ impl Control {
         };
         let deploy = Redeploy { caller, bundle, force, dry_run, idempotency: None };
         let deployed = self.deploy(app, deploy).await?;
-        deployed.first().ok_or_else(Error::unknown_outcome)
+        deployed.fresh().ok_or_else(Error::unknown_outcome)
     }
 }
 

@@ -6,7 +6,7 @@ use rookery_domain::{Error, ErrorCode, Result, human_name::HumanName, id::HumanI
 use rookery_storage::{
     closing::{self, Closing},
     humans::{self, Human},
-    idempotency::Keep,
+    idempotency::KeepResponse,
 };
 
 use super::{
@@ -64,7 +64,7 @@ impl Directory {
         &self,
         human: HumanId,
         source: HumanName,
-        keep: Keep<()>,
+        keep: KeepResponse<()>,
     ) -> Result<()> {
         self.mutate(async move |core: Arc<Core>| {
             core.require_open(human)?;

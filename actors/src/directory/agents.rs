@@ -12,7 +12,7 @@ use rookery_storage::{
         self, Agent,
         keys::{self, Key, KeyState, KeysOutcome},
     },
-    idempotency::Keep,
+    idempotency::KeepResponse,
 };
 
 use super::{
@@ -170,7 +170,7 @@ impl Directory {
         &self,
         human: HumanId,
         id: AgentId,
-        keep: Keep<MintedKey>,
+        keep: KeepResponse<MintedKey>,
     ) -> Result<MintedKey> {
         self.mutate(async move |core: Arc<Core>| {
             let (secret, new) = super::keys::draw();

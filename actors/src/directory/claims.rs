@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use rookery_domain::{Error, ErrorCode, Result, Timestamp, id::AgentId, secret::UserCode};
 use rookery_storage::{
     claims::{self, ClaimOutcome},
-    idempotency::Keep,
+    idempotency::KeepResponse,
 };
 
 use super::{Directory, agents::AgentRecord, core::Core, sign_in::SessionHolder};
@@ -34,7 +34,7 @@ impl Directory {
     pub async fn mint_claim_code(
         &self,
         by: SessionHolder,
-        keep: Keep<ClaimCode>,
+        keep: KeepResponse<ClaimCode>,
     ) -> Result<ClaimCode> {
         self.mutate(async move |core: Arc<Core>| {
             core.require_session(by).await?;

@@ -12,8 +12,8 @@ use rookery_storage::Db;
 use tokio::sync::Semaphore;
 
 use super::{
-    DirectoryOptions, credentials::Known, fresh::Fresh, guesses::Guesses, memory::Memory,
-    mutation::Mutation, once::Gates, participants::Cache, touches::Touches,
+    DirectoryOptions, credentials::Known, fresh::Fresh, guesses::Guesses, idempotency::KeyLocks,
+    memory::Memory, mutation::Mutation, participants::Cache, touches::Touches,
 };
 use crate::{observe::Observer, orgs::OrgAdmins};
 
@@ -40,7 +40,7 @@ pub(super) struct Core {
     pub(super) participants: Cache,
     pub(super) fresh: Fresh,
     pub(super) credentials: Known,
-    pub(super) gates: Gates,
+    pub(super) key_locks: KeyLocks,
 }
 
 impl Core {
@@ -67,7 +67,7 @@ impl Core {
             participants: Cache::default(),
             fresh: Fresh::default(),
             credentials: Known::default(),
-            gates: Gates::default(),
+            key_locks: KeyLocks::default(),
         }
     }
 

@@ -9,7 +9,7 @@ use rookery_domain::{
 };
 use rookery_storage::{
     agents::keys::{self, Key, KeyState, NewKey},
-    idempotency::Keep,
+    idempotency::KeepResponse,
 };
 
 use super::{Directory, core::Core, touches::TOUCH_EVERY_S};
@@ -39,7 +39,7 @@ pub struct MintedKey {
 
 impl MintedKey {
     /// What storage keeps of the answer that shows this secret.
-    pub(super) fn kept(keep: Keep<Self>, secret: &Secret) -> Keep<Key> {
+    pub(super) fn kept(keep: KeepResponse<Self>, secret: &Secret) -> KeepResponse<Key> {
         let secret = secret.clone();
         keep.of(move |key: &Key| Self { key: key.clone(), secret: secret.clone() })
     }
@@ -86,7 +86,7 @@ impl Directory {
         &self,
         agent: AgentId,
         by: KeyId,
-        keep: Keep<MintedKey>,
+        keep: KeepResponse<MintedKey>,
     ) -> Result<MintedKey> {
         self.mutate(async move |core: Arc<Core>| {
             let held = core.agent_record(agent)?.keys;

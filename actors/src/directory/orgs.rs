@@ -10,7 +10,7 @@ use rookery_domain::{
     orgs::{MEMBERS_PER_ORG_MAX, ORGS_PER_ACCOUNT_MAX, OrgName, OrgRole},
 };
 use rookery_storage::{
-    idempotency::Keep,
+    idempotency::KeepResponse,
     orgs::{self, NewMember, Org, OrgMember, OrgRefusal},
 };
 use serde_json::json;
@@ -78,7 +78,7 @@ impl Directory {
         &self,
         founder: HumanId,
         name: OrgName,
-        keep: Keep<OrgRecord>,
+        keep: KeepResponse<OrgRecord>,
     ) -> Result<OrgRecord> {
         self.mutate(async move |core: Arc<Core>| {
             let (id, name) = (OrgId::new(), name.as_str().to_owned());
@@ -193,7 +193,7 @@ impl Directory {
         by: HumanId,
         email: Email,
         role: OrgRole,
-        keep: Keep<OrgMemberRecord>,
+        keep: KeepResponse<OrgMemberRecord>,
     ) -> Result<OrgMemberRecord> {
         self.mutate(async move |core: Arc<Core>| {
             let email = email.as_str().to_owned();

@@ -12,7 +12,7 @@ use rookery_domain::{
     secret::{Secret, SecretHash, SecretKind},
 };
 use rookery_storage::{
-    idempotency::Keep,
+    idempotency::KeepResponse,
     participants::ParticipantKind,
     session_grants::{self, SessionGrant},
 };
@@ -53,7 +53,7 @@ impl Directory {
         app: AppId,
         human: HumanId,
         by: AskedBy,
-        keep: Keep<(Secret, Timestamp)>,
+        keep: KeepResponse<(Secret, Timestamp)>,
     ) -> Result<(Secret, Timestamp)> {
         self.mutate(async move |core: Arc<Core>| {
             let minted_by = match by {
@@ -98,7 +98,7 @@ impl Directory {
             core.require_session(SessionHolder { session, human }).await?;
             let (grant, (secret, _)) =
                 core.draw(SecretKind::SessionGrant, GRANT_TTL_S, app, human, None);
-            session_grants::create(&core.db, &grant, core.now(), Keep::nothing()).await?;
+            session_grants::create(&core.db, &grant, core.now(), KeepResponse::nothing()).await?;
             Ok(secret)
         })
         .await

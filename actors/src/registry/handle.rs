@@ -19,7 +19,7 @@ use super::{
 use crate::{
     app::{
         aside,
-        message::{Answer, AppOp, Ask, Message, Op, Permits, Reply, Request, Unanswered},
+        message::{Answer, AppOp, Ask, CheckedIdempotency, Message, Op, Permits, Reply, Request},
         root::Root,
     },
     env::Env,
@@ -143,7 +143,7 @@ impl AppHandle {
     /// What the app's rules answer; `unavailable` when it was certainly not applied (too many
     /// requests, no space, restarts); `internal` with `details.outcome` when nobody can tell.
     pub async fn apply(&self, caller: Caller, op: Op) -> Result<Reply> {
-        self.apply_body(caller, op, None, 0).await
+        self.apply_with(caller, op, None, 0).await
     }
 
     /// As [`AppHandle::apply`], for a request whose body weighs so many `bytes`, and whose answer may be
@@ -151,11 +151,11 @@ impl AppHandle {
     ///
     /// # Errors
     /// Those of [`AppHandle::apply`].
-    pub async fn apply_body(
+    pub async fn apply_with(
         &self,
         caller: Caller,
         op: Op,
-        idempotency: Option<Unanswered>,
+        idempotency: Option<CheckedIdempotency>,
         bytes: usize,
     ) -> Result<Reply> {
         let mut message = Counting::new(self, MessageKind::of(&op), bytes);
@@ -168,7 +168,7 @@ impl AppHandle {
         &self,
         caller: Caller,
         op: Op,
-        idempotency: Option<Unanswered>,
+        idempotency: Option<CheckedIdempotency>,
         bytes: usize,
         message: &mut Counting<'_>,
     ) -> Result<Reply> {

@@ -16,15 +16,16 @@ use rookery_actors::{
     app::{
         deploy::DeployPlan,
         message::{
-            AppOp, DeleteRow, NewRow, OnceInApp, Op, Reply, RowReply, Unanswered, UpsertRow,
-            WriteRow,
+            AppOp, CheckedIdempotency, DeleteRow, Idempotency, NewRow, Op, Reply, RowReply,
+            UpsertRow, WriteRow,
         },
     },
     feed::FeedQuery,
     store::AppStore as _,
 };
 use rookery_domain::{
-    Error, ErrorCode, Result, idempotency::Once, json, manifest, principal::Caller, row::Row,
+    Error, ErrorCode, Result, idempotency::IdempotentRequest, json, manifest, principal::Caller,
+    row::Row,
 };
 
 use crate::support::{Bench, FakeStore, MANIFEST, object};
@@ -99,7 +100,7 @@ impl Plan {
             _ => {
                 let one = rng.random_range(0..3u8);
                 scope = Some(one);
-                let data = object(&format!("{{\"once\":\"{one}-once\"}}"));
+                let data = object(&format!("{{\"request\":\"{one}-request\"}}"));
                 let item = NewRow { key: None, data };
                 Op::Create { collection: "log".into(), item, challenge }
             }
@@ -130,8 +131,8 @@ impl Client {
         }
     }
 
-    async fn ask(&self, op: Op, idempotency: Option<Unanswered>) -> Result<Reply> {
-        self.app.apply_body(self.caller.clone(), op, idempotency, 0).await
+    async fn ask(&self, op: Op, idempotency: Option<CheckedIdempotency>) -> Result<Reply> {
+        self.app.apply_with(self.caller.clone(), op, idempotency, 0).await
     }
 
     /// Sends a request and checks its answer.
@@ -169,20 +170,20 @@ impl Client {
         }
     }
 
-    async fn idempotency(&self, scope: u8) -> Option<Unanswered> {
+    async fn idempotency(&self, scope: u8) -> Option<CheckedIdempotency> {
         let checked_at_seq = self.app.root().await.ok()?.seq;
         let mut of_app = [scope; 32];
         of_app[..16].copy_from_slice(self.app.id().uuid().as_bytes());
-        if self.store.answer(of_app).await.expect("the store answers").is_some() {
+        if self.store.first_response(of_app).await.expect("the store answers").is_some() {
             return None;
         }
-        let request = OnceInApp {
-            once: Once { scope: of_app, body_hash: [scope; 32] },
+        let idempotency = Idempotency {
+            request: IdempotentRequest { scope: of_app, body_hash: [scope; 32] },
             collection: Some("log".into()),
             location_base: "/".to_owned(),
             render: None,
         };
-        Some(Unanswered { request, checked_at_seq })
+        Some(CheckedIdempotency { idempotency, checked_at_seq })
     }
 
     fn holds(&self, key: &str, version: u32, data: &str) -> bool {

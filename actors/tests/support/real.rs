@@ -99,7 +99,7 @@ impl House {
             .create(self.request(slug, manifest))
             .await
             .unwrap()
-            .first()
+            .fresh()
             .unwrap();
         self.runtime.apps().by_id(created.record.id).await.unwrap()
     }

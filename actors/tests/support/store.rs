@@ -17,7 +17,7 @@ use rookery_domain::{
     app::{AppRecord, AppStatus},
     event::Event,
     id::{AppId, HumanId},
-    idempotency::{FirstAnswer, KeptAnswer},
+    idempotency::{FirstResponse, StoredResponse},
     row::Row,
 };
 use rookery_storage::{
@@ -69,7 +69,7 @@ struct State {
     hold: bool,
     submitted: u64,
     settled: watch::Sender<u64>,
-    answers: HashMap<[u8; 32], FirstAnswer>,
+    answers: HashMap<[u8; 32], FirstResponse>,
     loads: u64,
     panic_at_load: bool,
     trash_reads: u64,
@@ -292,8 +292,8 @@ impl State {
         app.history.insert(group.seq, Arc::new(picture));
         for answer in &group.idempotency {
             let (status, location) = (answer.status, answer.location.clone());
-            let kept = KeptAnswer { status, location, body: answer.body.clone() };
-            let first = FirstAnswer { body_hash: answer.body_hash, answer: kept };
+            let kept = StoredResponse { status, location, body: answer.body.clone() };
+            let first = FirstResponse { body_hash: answer.body_hash, response: kept };
             if self.answers.insert(answer.scope, first).is_some() {
                 self.violations.push("two first answers for one idempotency key".to_owned());
             }
@@ -478,7 +478,7 @@ impl AppStore for FakeStore {
         .boxed()
     }
 
-    fn answer(&self, scope: [u8; 32]) -> Stored<Option<FirstAnswer>> {
+    fn first_response(&self, scope: [u8; 32]) -> Stored<Option<FirstResponse>> {
         ready(self.lock().answers.get(&scope).cloned())
     }
 }

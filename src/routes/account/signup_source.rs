@@ -10,7 +10,7 @@ use crate::{
     http::{
         auth::permission::HumanSession,
         body::{BodyBound, RequestBody, StrictJson},
-        idempotency::{Creation, IdempotencyKey, ShownOnce},
+        idempotency::{IdempotencyKey, IdempotentPost, ShownOnce},
         reply::Created,
     },
     state::AppState,
@@ -60,7 +60,7 @@ pub async fn record_signup_source(
     let make =
         move |keep| async move { directory.record_signup_source(caller.human, source, keep).await };
     let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());
-    Creation { key, principal, route: "POST /v1/self/signup-source" }
+    IdempotentPost { key, principal, route: "POST /v1/self/signup-source" }
         .answer(&state, &body, shown, make)
         .await
 }

@@ -7,10 +7,12 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use rookery_actors::control::{AppDetail, CreateApp, CreateOnce, Created as Made, Render};
+use rookery_actors::control::{
+    AppDetail, CreateApp, Created as Made, IdempotentCreate, RenderCreated,
+};
 use rookery_domain::{
     Error, ErrorCode, Principal, PrincipalKind,
-    idempotency::{Answered, KeptAnswer, Once},
+    idempotency::{Idempotent, IdempotentRequest, StoredResponse},
 };
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -24,7 +26,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::{org::check_admin, permission::ClaimedAgent},
-        idempotency::{IdempotencyKey, again},
+        idempotency::{IdempotencyKey, replay},
         reply::{Created, to_json},
     },
     openapi::shapes::FileBytes,
@@ -83,12 +85,12 @@ pub async fn create(
     let principal = Principal::new(PrincipalKind::Agent, caller.agent.uuid());
     let owner = record::owner(&state, caller.owner)?;
     let dry_run = deploy.dry_run;
-    let once = |key: String| CreateOnce {
-        once: Once::new(principal, &["POST /v1/apps", &key], deploy.hash()),
+    let idempotency = |key: String| IdempotentCreate {
+        request: IdempotentRequest::new(principal, &["POST /v1/apps", &key], deploy.hash()),
         render: kept(&state, &owner),
     };
     // A dry run makes nothing, so there is nothing to make only once.
-    let idempotency = key.0.filter(|_| !dry_run).map(once);
+    let idempotency = key.0.filter(|_| !dry_run).map(idempotency);
     let request = CreateApp {
         owner: caller.owner,
         org: deploy.org,
@@ -101,8 +103,8 @@ pub async fn create(
         idempotency,
     };
     let made = match state.rooms.control().create(request).await? {
-        Answered::First(made) => made,
-        Answered::Again(kept) => return Ok(again(kept)),
+        Idempotent::Fresh(made) => made,
+        Idempotent::Replayed(kept) => return Ok(replay(kept)),
     };
     if dry_run {
         return Ok(Json(Rehearsal::of_create(made)).into_response());
@@ -118,12 +120,12 @@ fn location(made: &Made) -> String {
 }
 
 /// The answer as it is kept: the same, without secrets.
-fn kept(state: &AppState, owner: &OwnerBody) -> Box<Render> {
+fn kept(state: &AppState, owner: &OwnerBody) -> Box<RenderCreated> {
     let (state, owner): (AppState, Arc<OwnerBody>) = (state.clone(), Arc::new(owner.clone()));
     Box::new(move |made| {
         let detail = AppDetail::of_created(made);
         let app = AppRecordBody::without_secrets(&state, detail, OwnerBody::clone(&owner));
         let body = CreatedApp { app, warnings: record::warnings(made.warnings.clone()) };
-        KeptAnswer { status: 201, location: Some(location(made)), body: to_json(&body) }
+        StoredResponse { status: 201, location: Some(location(made)), body: to_json(&body) }
     })
 }

@@ -10,14 +10,14 @@ use axum::{
 use rookery_actors::{
     app::{
         deploy::DeployReport,
-        message::{OnceInApp, Renderer, Reply},
+        message::{Idempotency, Renderer, Reply},
     },
     control::{AppDetail, Redeploy},
 };
 use rookery_domain::{
     Error, ErrorCode,
     compat::Break,
-    idempotency::{Answered, KeptAnswer, Once},
+    idempotency::{Idempotent, IdempotentRequest, StoredResponse},
 };
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -31,7 +31,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::OwnerAgent,
-        idempotency::{IdempotencyKey, again},
+        idempotency::{IdempotencyKey, replay},
         reply::{Created, to_json},
     },
     openapi::shapes::{BreakRecord, FileBytes},
@@ -114,20 +114,20 @@ pub async fn deploy(
     let dry_run = deploy.dry_run;
     let route = "POST /v1/apps/{id}/versions";
     let id = app.id().to_string();
-    let once = |key: String| OnceInApp {
-        once: Once::new(caller.principal(), &[route, &id, &key], deploy.hash()),
+    let idempotency = |key: String| Idempotency {
+        request: IdempotentRequest::new(caller.principal(), &[route, &id, &key], deploy.hash()),
         collection: None,
         location_base: String::new(),
         render: Some(kept(&state, &named)),
     };
     // A dry run makes nothing, so there is nothing to make only once.
-    let idempotency = key.0.filter(|_| !dry_run).map(once);
+    let idempotency = key.0.filter(|_| !dry_run).map(idempotency);
     let force = deploy.force.unwrap_or_default();
     let request = Redeploy { caller, bundle: deploy.bundle, force, dry_run, idempotency };
     let control = state.rooms.control();
     let deployed = match control.deploy(&app, request).await? {
-        Answered::First(deployed) => deployed,
-        Answered::Again(kept) => return Ok(again(kept)),
+        Idempotent::Fresh(deployed) => deployed,
+        Idempotent::Replayed(kept) => return Ok(replay(kept)),
     };
     if dry_run {
         return Ok(Json(Rehearsal::of_version(deployed)).into_response());
@@ -149,7 +149,7 @@ fn kept(state: &AppState, owner: &OwnerBody) -> Renderer {
         };
         let app = AppRecordBody::without_secrets(&state, detail, owner.clone());
         let record = DeployedVersion::new(app, report);
-        KeptAnswer {
+        StoredResponse {
             status: 201,
             location: Some(format!("/v1/apps/{}", root.record.id)),
             body: to_json(&record),

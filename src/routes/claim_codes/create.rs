@@ -11,7 +11,7 @@ use crate::{
     http::{
         auth::permission::HumanSession,
         body::{Nothing, OptionalJson},
-        idempotency::{Creation, IdempotencyKey, ShownOnce},
+        idempotency::{IdempotencyKey, IdempotentPost, ShownOnce},
         reply::Created,
     },
     state::AppState,
@@ -60,7 +60,7 @@ pub async fn create(
     let by = SessionHolder { session, human };
     let make = move |keep| async move { directory.mint_claim_code(by, keep).await };
     let principal = Principal::new(PrincipalKind::Human, human.uuid());
-    Creation { key, principal, route: "POST /v1/self/claim-codes" }
+    IdempotentPost { key, principal, route: "POST /v1/self/claim-codes" }
         .answer(&state, &body, shown, make)
         .await
 }

@@ -11,11 +11,11 @@ use rookery_actors::app::{
     render,
 };
 use rookery_domain::{
-    Error, Result, Timestamp, event::Event, idempotency::KeptAnswer, if_match::etag,
+    Error, Result, Timestamp, event::Event, idempotency::StoredResponse, if_match::etag,
 };
 use serde::Deserialize;
 
-use crate::{http::idempotency::again, state::AppState};
+use crate::{http::idempotency::replay, state::AppState};
 
 /// Marks the answer of a create whose key was taken already.
 const ROW_EXISTED: HeaderName = HeaderName::from_static("row-existed");
@@ -55,7 +55,7 @@ pub(crate) fn batch_renderer(state: AppState) -> Renderer {
             _ => &[],
         };
         let body = render::batch(results, |code| state.envelope.docs_url(code));
-        KeptAnswer { status: 200, location: None, body }
+        StoredResponse { status: 200, location: None, body }
     }))
 }
 
@@ -91,9 +91,9 @@ pub(crate) fn event(event: &Event, location: String) -> Response {
     response
 }
 
-/// A row's first answer once more, headers included. `creates`: a 200 then meant that the row
+/// A row's first response once more, headers included. `creates`: a 200 then meant that the row
 /// existed.
-pub(crate) fn row_again(kept: KeptAnswer, creates: bool) -> Result<Response> {
+pub(crate) fn row_again(kept: StoredResponse, creates: bool) -> Result<Response> {
     #[derive(Deserialize)]
     struct Written {
         version: u32,
@@ -102,7 +102,7 @@ pub(crate) fn row_again(kept: KeptAnswer, creates: bool) -> Result<Response> {
     let Written { version, updated_at } =
         serde_json::from_str(&kept.body).map_err(|_| Error::internal())?;
     let existed = creates && kept.status == 200;
-    let mut response = again(kept);
+    let mut response = replay(kept);
     put(response.headers_mut(), header::ETAG, etag(version, updated_at));
     if existed {
         response.headers_mut().insert(ROW_EXISTED, HeaderValue::from_static("true"));

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use rookery_actors::{
     AppHandle,
     app::{
-        message::{OnceInApp, Op, Renderer, Reply},
+        message::{Idempotency, Op, Renderer, Reply},
         render::path_segment,
     },
     directory::{Participant, ParticipantKind},
 };
 use rookery_domain::{
     Error, ErrorCode, Result,
-    idempotency::{KeptAnswer, Once},
+    idempotency::{IdempotentRequest, StoredResponse},
     principal::Caller,
 };
 use sha2::{Digest as _, Sha256};
@@ -72,7 +72,7 @@ impl From<AnyVisitor> for AppRequest {
     }
 }
 
-/// A write whose first answer may have been given already.
+/// A write whose first response may have been given already.
 #[derive(Debug, Clone)]
 pub(crate) struct Write<'a> {
     /// What the path names behind the app: `collections`, `batch`, `events`.
@@ -132,7 +132,7 @@ impl AppRequest {
     }
 
     /// What makes a write the same as an earlier one, if it has a key.
-    fn once(&self, write: &Write<'_>) -> Option<Once> {
+    fn idempotent(&self, write: &Write<'_>) -> Option<IdempotentRequest> {
         let key = write.key?;
         let (principal, id) = (self.caller.principal(), self.app.id().to_string());
         let place = match self.surface {
@@ -141,16 +141,16 @@ impl AppRequest {
         };
         let collection = write.collection.unwrap_or_default();
         let what = [place, write.route, &id, collection, key];
-        Some(Once::new(principal, &what, Sha256::digest(write.body).into()))
+        Some(IdempotentRequest::new(principal, &what, Sha256::digest(write.body).into()))
     }
 
-    /// The first answer to a write that was answered before, as far as it is durable.
+    /// The first response to a write that was answered before, as far as it is durable.
     ///
     /// # Errors
     /// `conflict` when the key came with another body; `unavailable`.
-    pub(crate) async fn first_answer(&self, write: &Write<'_>) -> Result<Option<KeptAnswer>> {
-        match self.once(write) {
-            Some(once) => self.app.first_answer(&once).await,
+    pub(crate) async fn first_response(&self, write: &Write<'_>) -> Result<Option<StoredResponse>> {
+        match self.idempotent(write) {
+            Some(request) => self.app.first_response(&request).await,
             None => Ok(None),
         }
     }
@@ -161,11 +161,11 @@ impl AppRequest {
     /// What the app answers; `conflict` when the key came with another body.
     pub(crate) async fn write(&self, op: Op, write: Write<'_>) -> Result<Reply> {
         let (caller, bytes) = (self.caller.clone(), write.body.len());
-        let Some(once) = self.once(&write) else {
-            return self.app.apply_body(caller, op, None, bytes).await;
+        let Some(request) = self.idempotent(&write) else {
+            return self.app.apply_with(caller, op, None, bytes).await;
         };
-        let once = OnceInApp {
-            once,
+        let idempotency = Idempotency {
+            request,
             collection: write.collection.map(Into::into),
             location_base: write
                 .collection
@@ -173,6 +173,6 @@ impl AppRequest {
             render: write.render,
         };
         // Boxed: few ask for it, and its state is larger than a write's.
-        Box::pin(self.app.apply_once(caller, op, once, bytes)).await
+        Box::pin(self.app.apply_idempotent(caller, op, idempotency, bytes)).await
     }
 }

@@ -63,7 +63,7 @@ pub(crate) async fn batch_delete(
         items: value.keys.into_iter().map(|target| target.0).collect(),
         atomic: value.atomic,
     };
-    match request.app.apply_body(request.caller.clone(), op, None, bytes.len()).await? {
+    match request.app.apply_with(request.caller.clone(), op, None, bytes.len()).await? {
         Reply::Batch(results) => Ok(answer::batch(state, &results)),
         other => Err(other.unexpected().into()),
     }

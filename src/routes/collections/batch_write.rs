@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     error::ApiResult,
-    http::{auth::permission::RowCaller, body::ExactJson, idempotency::again},
+    http::{auth::permission::RowCaller, body::ExactJson, idempotency::replay},
 };
 
 /// What the batch itself may answer: with `atomic`, whatever its entries may.
@@ -71,7 +71,7 @@ pub(crate) async fn batch_write(
     };
     match request.write(op, write).await? {
         Reply::Batch(results) => Ok(answer::batch(&state, &results)),
-        Reply::Replayed(first) => Ok(again(first)),
+        Reply::Replayed(first) => Ok(replay(first)),
         other => Err(other.unexpected().into()),
     }
 }

@@ -7,9 +7,9 @@
 //! (challenges).
 
 pub(crate) mod answer;
-pub(crate) mod answered;
 pub(crate) mod app_request;
 pub(crate) mod bodies;
+pub(crate) mod challenge_header;
 pub(crate) mod parameters;
 pub(crate) mod schema;
 

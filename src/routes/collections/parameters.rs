@@ -9,7 +9,7 @@ use utoipa::{
     openapi::path::{Parameter, ParameterIn},
 };
 
-use super::answered::Answered;
+use super::challenge_header::ChallengeHeader;
 use crate::{
     error::ApiError,
     http::{
@@ -154,7 +154,7 @@ pub(crate) struct WriteHeaders {
     /// `Idempotency-Key`.
     pub(crate) idempotency: Option<String>,
     /// `x-service-challenge-token`.
-    pub(crate) challenge: Answered,
+    pub(crate) challenge: ChallengeHeader,
 }
 
 impl IntoParams for WriteHeaders {
@@ -171,7 +171,7 @@ impl FromRequestParts<AppState> for WriteHeaders {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
         let IdempotencyKey(idempotency) = IdempotencyKey::from_request_parts(parts, state).await?;
-        let challenge = Answered {
+        let challenge = ChallengeHeader {
             token: challenge(&parts.headers),
             address: RequestContext::from_request_parts(parts, state).await?.address,
             state: state.clone(),

@@ -81,7 +81,7 @@ pub(crate) async fn update(
         if_match: if_match(version, params, value.if_match)?,
         data: value.into_data(),
     };
-    match request.app.apply_body(request.caller.clone(), op, None, bytes.len()).await? {
+    match request.app.apply_with(request.caller.clone(), op, None, bytes.len()).await? {
         Reply::Row(reply) => Ok(answer::row(&reply)),
         other => Err(other.unexpected().into()),
     }

@@ -12,7 +12,7 @@ use rookery_domain::{
     access::Operation,
     credentials::{CollectionRights, Mode, Rights, Scope, check_name},
     id::CredentialId,
-    idempotency::Answered,
+    idempotency::Idempotent,
     limits::Limits,
     secret::{Secret, SecretKind},
 };
@@ -28,12 +28,12 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::{BodyBound, RequestBody, StrictJson},
-        idempotency::{IdempotencyKey, again},
+        idempotency::{IdempotencyKey, replay},
         reply::Created,
         strict::{optional_word, optional_words, word, words},
     },
     openapi::words::{CredentialMode, CredentialOperation, CredentialScope},
-    routes::sharing::Making,
+    routes::sharing::OwnerPost,
 };
 
 /// Errors of this route.
@@ -186,10 +186,10 @@ pub async fn create(
         _ => None,
     };
     let op = Op::App(AppOp::Access(AccessOp::MintCredential(new)));
-    let making = Making { app, caller, route: "POST credentials".to_owned(), key };
+    let making = OwnerPost { app, caller, route: "POST credentials".to_owned(), key };
     let reply = match making.create(op, &body, kept).await? {
-        Answered::Again(kept) => return Ok(again(kept)),
-        Answered::First(reply) => reply,
+        Idempotent::Replayed(kept) => return Ok(replay(kept)),
+        Idempotent::Fresh(reply) => reply,
     };
     let Created { location, record } = kept(&reply).ok_or_else(Error::unknown_outcome)?;
     let record = record.with_token(secret.expose().to_owned());

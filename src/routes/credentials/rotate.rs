@@ -13,7 +13,7 @@ use rookery_domain::{
     Error, ErrorCode, Result,
     credentials::{OVERLAP_S_DEFAULT, OVERLAP_S_MAX},
     id::CredentialId,
-    idempotency::Answered,
+    idempotency::Idempotent,
     limits::Limits,
     secret::{Secret, SecretKind},
 };
@@ -26,11 +26,11 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::{BodyBound, OptionalJson, RequestBody},
-        idempotency::{IdempotencyKey, again},
+        idempotency::{IdempotencyKey, replay},
         params::PathId,
         strict::whole,
     },
-    routes::sharing::Making,
+    routes::sharing::OwnerPost,
     state::AppState,
 };
 
@@ -93,10 +93,10 @@ pub async fn rotate(
         _ => None,
     };
     let route = format!("POST credentials/{id}/rotate");
-    let making = Making { app: app.clone(), caller, route, key };
+    let making = OwnerPost { app: app.clone(), caller, route, key };
     let reply = match making.change(op, &body, kept).await {
-        Ok(Answered::Again(kept)) => return Ok(again(kept)),
-        Ok(Answered::First(reply)) => reply,
+        Ok(Idempotent::Replayed(kept)) => return Ok(replay(kept)),
+        Ok(Idempotent::Fresh(reply)) => reply,
         Err(refused) => {
             let control = state.rooms.control();
             return Err(control.explain_credential(&app, id, refused).await.into());

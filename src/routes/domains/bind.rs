@@ -17,7 +17,7 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::{BodyBound, RequestBody, StrictJson},
-        idempotency::{Creation, IdempotencyKey},
+        idempotency::{IdempotencyKey, IdempotentPost},
         reply::Created,
     },
     state::{AppState, State as Shared},
@@ -89,7 +89,7 @@ pub async fn bind(
             bound => bound,
         }
     };
-    Creation { key, principal, route: &route }.answer(&state, &body, shown, make).await
+    IdempotentPost { key, principal, route: &route }.answer(&state, &body, shown, make).await
 }
 
 /// The refusal of a name that an app has of which `account` is the owner too, and may be told.

@@ -11,7 +11,7 @@ use crate::{
     http::{
         auth::permission::OwnRows,
         body::{BodyBound, ExactJson, RequestBody},
-        idempotency::{IdempotencyKey, again},
+        idempotency::{IdempotencyKey, replay},
     },
     openapi::shapes::AnyObject,
     routes::collections::{
@@ -90,7 +90,7 @@ pub(crate) async fn emit(
     };
     match request.write(op, write).await? {
         Reply::Event(event) => Ok(answer::event(&event, request.feed_path())),
-        Reply::Replayed(first) => Ok(again(first)),
+        Reply::Replayed(first) => Ok(replay(first)),
         other => Err(other.unexpected().into()),
     }
 }

@@ -13,7 +13,7 @@ use rookery_domain::{
     expiry::Expiry,
     grants::GRANT_USES_MAX,
     id::GrantId,
-    idempotency::Answered,
+    idempotency::Idempotent,
     limits::Limits,
     secret::{Secret, SecretKind},
 };
@@ -26,11 +26,11 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::{BodyBound, RequestBody, StrictJson},
-        idempotency::{IdempotencyKey, again},
+        idempotency::{IdempotencyKey, replay},
         reply::Created,
         strict::whole,
     },
-    routes::sharing::Making,
+    routes::sharing::OwnerPost,
     state::AppState,
 };
 
@@ -104,10 +104,10 @@ pub async fn create(
         _ => None,
     };
     let op = Op::App(AppOp::Access(AccessOp::MintGrant(new)));
-    let making = Making { app, caller, route: "POST grants".to_owned(), key };
+    let making = OwnerPost { app, caller, route: "POST grants".to_owned(), key };
     let reply = match making.create(op, &body, kept).await? {
-        Answered::Again(kept) => return Ok(again(kept)),
-        Answered::First(reply) => reply,
+        Idempotent::Replayed(kept) => return Ok(replay(kept)),
+        Idempotent::Fresh(reply) => reply,
     };
     let Created { location, record } = kept(&reply).ok_or_else(Error::unknown_outcome)?;
     let record = record.with_url(format!("{url}s/grant/{}", token.expose()));

@@ -9,7 +9,7 @@ use crate::{
     http::{
         auth::permission::AgentKey,
         body::{Nothing, OptionalJson},
-        idempotency::{Creation, IdempotencyKey},
+        idempotency::{IdempotencyKey, IdempotentPost},
     },
     state::AppState,
 };
@@ -32,7 +32,7 @@ pub async fn create(
     let directory = state.rooms.directory.clone();
     let make = move |keep| async move { directory.mint_key(caller.agent, caller.key, keep).await };
     let principal = Principal::new(PrincipalKind::Agent, caller.agent.uuid());
-    Creation { key, principal, route: "POST /v1/keys" }
+    IdempotentPost { key, principal, route: "POST /v1/keys" }
         .answer(&state, &body, IssuedKey::created, make)
         .await
 }

@@ -10,7 +10,7 @@ use rookery_actors::{
     task::to_the_end,
 };
 use rookery_domain::{
-    Error, ErrorCode, Result, app::AppRecord, email::Email, id::HumanId, idempotency::Answered,
+    Error, ErrorCode, Result, app::AppRecord, email::Email, id::HumanId, idempotency::Idempotent,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -21,12 +21,12 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::{BodyBound, RequestBody, StrictJson},
-        idempotency::{IdempotencyKey, again},
+        idempotency::{IdempotencyKey, replay},
         reply::Created,
     },
     mail::{Letter, sender},
     push::{Addressee, PushMessage},
-    routes::sharing::Making,
+    routes::sharing::OwnerPost,
     state::{AppState, State as Shared},
 };
 
@@ -69,9 +69,9 @@ pub async fn add(
     let email = Email::parse(&body.email)?;
     let AppOwner { app, caller, .. } = owner;
     let adder = caller.account();
-    let making = Making { app: app.clone(), caller, route: "POST members".to_owned(), key };
-    if let Some(kept) = making.first_answer(&body).await? {
-        return Ok(again(kept));
+    let making = OwnerPost { app: app.clone(), caller, route: "POST members".to_owned(), key };
+    if let Some(kept) = making.first_response(&body).await? {
+        return Ok(replay(kept));
     }
     // Who is a member hears of it, also where whoever asked does not wait for the answer.
     let made = to_the_end(async move {
@@ -88,8 +88,8 @@ pub async fn add(
         };
         let answer = kept.clone();
         let reply = match making.create(op, &body, kept).await? {
-            Answered::Again(kept) => return Ok(again(kept)),
-            Answered::First(reply) => reply,
+            Idempotent::Replayed(kept) => return Ok(replay(kept)),
+            Idempotent::Fresh(reply) => reply,
         };
         let record = app.record();
         if let Err(error) = tell(&state, &invited, &email, &record, adder) {

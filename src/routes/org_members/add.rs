@@ -12,7 +12,7 @@ use crate::{
     http::{
         auth::org::OrgAdmin,
         body::{BodyBound, RequestBody, StrictJson},
-        idempotency::{Creation, IdempotencyKey},
+        idempotency::{IdempotencyKey, IdempotentPost},
         reply::Created,
         strict::optional_word,
     },
@@ -78,7 +78,7 @@ pub async fn add(
         Ok(added)
     };
     let route = format!("POST /v1/orgs/{org}/members");
-    Creation { key, principal: caller.principal(), route: &route }
+    IdempotentPost { key, principal: caller.principal(), route: &route }
         .answer(&state, &body, shown, make)
         .await
 }

@@ -10,7 +10,7 @@ use crate::{
     http::{
         auth::permission::Account,
         body::StrictJson,
-        idempotency::{Creation, IdempotencyKey},
+        idempotency::{IdempotencyKey, IdempotentPost},
         reply::Created,
     },
     state::AppState,
@@ -43,7 +43,7 @@ pub async fn create(
     };
     let principal = caller.caller.principal();
     let account = caller.account;
-    Creation { key, principal, route: "POST /v1/orgs" }
+    IdempotentPost { key, principal, route: "POST /v1/orgs" }
         .answer(&state, &body, shown, async move |keep| {
             directory.create_org(account, name, keep).await
         })

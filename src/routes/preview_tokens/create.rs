@@ -12,7 +12,7 @@ use rookery_domain::{
     Error, ErrorCode, Timestamp,
     expiry::Expiry,
     id::PreviewId,
-    idempotency::Answered,
+    idempotency::Idempotent,
     secret::{Secret, SecretKind},
 };
 use serde::{Deserialize, Serialize};
@@ -24,11 +24,11 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::{BodyBound, OptionalJson, RequestBody},
-        idempotency::{IdempotencyKey, again},
+        idempotency::{IdempotencyKey, replay},
         reply::Created,
         strict::whole,
     },
-    routes::sharing::Making,
+    routes::sharing::OwnerPost,
     state::AppState,
 };
 
@@ -81,10 +81,10 @@ pub async fn create(
         _ => None,
     };
     let op = Op::App(AppOp::Access(AccessOp::MintPreview(new)));
-    let making = Making { app, caller, route: "POST preview-tokens".to_owned(), key };
+    let making = OwnerPost { app, caller, route: "POST preview-tokens".to_owned(), key };
     let reply = match making.create(op, &body, kept).await? {
-        Answered::Again(kept) => return Ok(again(kept)),
-        Answered::First(reply) => reply,
+        Idempotent::Replayed(kept) => return Ok(replay(kept)),
+        Idempotent::Fresh(reply) => reply,
     };
     let Created { location, record } = kept(&reply).ok_or_else(Error::unknown_outcome)?;
     let url = format!("{url}s/preview/{}", secret.expose());

@@ -7,7 +7,7 @@ use axum::{
 };
 use rookery_domain::{
     Error, ErrorCode, Principal, PrincipalKind, Timestamp,
-    idempotency::{Answered, KeptAnswer},
+    idempotency::{Idempotent, StoredResponse},
 };
 use rookery_storage::push::{self, Kept, NewSubscription};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use crate::{
     http::{
         auth::permission::HumanSession,
         body::{BodyBound, RequestBody, StrictJson},
-        idempotency::{IdempotencyKey, again},
+        idempotency::{IdempotencyKey, replay},
         reply::{self, Created},
         strict::whole,
     },
@@ -102,7 +102,7 @@ pub async fn save_push_subscription(
     StrictJson(body): StrictJson<PushSubscriptionJson>,
 ) -> ApiResult<Response> {
     let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());
-    let once = key.once(principal, ROUTE, &body);
+    let request = key.request(principal, ROUTE, &body);
     let PushSubscriptionJson { endpoint, keys, expiration_time } = body;
     let browser = Subscription::parse(&endpoint, &keys.p256dh, &keys.auth, state.push.gate())?;
     let expires_at = expiration_time.map(at_millis).transpose()?;
@@ -123,7 +123,7 @@ pub async fn save_push_subscription(
     };
     let first = shown.clone();
     // Whoever knows an endpoint may speak to its browser: it is kept sealed, and in no answer.
-    let answer = move |kept: &Kept| KeptAnswer {
+    let answer = move |kept: &Kept| StoredResponse {
         status: if kept.is_new { 201 } else { 200 },
         location: kept.is_new.then(|| LOCATION.to_owned()),
         body: reply::to_json(&PushSubscription { endpoint: String::new(), ..shown(kept) }),
@@ -133,21 +133,21 @@ pub async fn save_push_subscription(
         let kept = push::keep(&db, new, now, answer).await?;
         kept.ok_or_else(|| Error::new(ErrorCode::Unauthorized, "the session has ended"))
     };
-    Ok(match state.rooms.directory.once(once, answer, make).await? {
-        Answered::Again(kept) => again(with_endpoint(kept, sent)?),
-        Answered::First(kept) if kept.is_new => {
+    Ok(match state.rooms.directory.idempotent(request, answer, make).await? {
+        Idempotent::Replayed(kept) => replay(with_endpoint(kept, sent)?),
+        Idempotent::Fresh(kept) if kept.is_new => {
             Created { location: LOCATION.to_owned(), record: first(&kept) }.into_response()
         }
-        Answered::First(kept) => Json(first(&kept)).into_response(),
+        Idempotent::Fresh(kept) => Json(first(&kept)).into_response(),
     })
 }
 
 /// The answer that was given before, with what was left out of what is kept: the request that it
 /// answers again has the same body.
-fn with_endpoint(kept: KeptAnswer, endpoint: String) -> rookery_domain::Result<KeptAnswer> {
+fn with_endpoint(kept: StoredResponse, endpoint: String) -> rookery_domain::Result<StoredResponse> {
     let record = serde_json::from_str::<PushSubscription>(&kept.body);
     let record = PushSubscription { endpoint, ..record.map_err(|_| Error::internal())? };
-    Ok(KeptAnswer { body: reply::to_json(&record), ..kept })
+    Ok(StoredResponse { body: reply::to_json(&record), ..kept })
 }
 
 fn at_millis(millis: u64) -> rookery_domain::Result<Timestamp> {

@@ -8,7 +8,7 @@ use crate::{
     http::{
         auth::permission::HumanSession,
         body::{Nothing, OptionalJson},
-        idempotency::{Creation, IdempotencyKey},
+        idempotency::{IdempotencyKey, IdempotentPost},
         params::PathId,
     },
     routes::keys::record::IssuedKey,
@@ -38,5 +38,7 @@ pub async fn rotate_key(
     let make = move |keep| async move { directory.rotate_agent(caller.human, id, keep).await };
     let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());
     let route = format!("POST /v1/self/agents/{id}/rotate-key");
-    Creation { key, principal, route: &route }.answer(&state, &body, IssuedKey::created, make).await
+    IdempotentPost { key, principal, route: &route }
+        .answer(&state, &body, IssuedKey::created, make)
+        .await
 }

@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use rookery_actors::app::message::Reply;
-use rookery_domain::{Error, ErrorCode, idempotency::Answered};
+use rookery_domain::{Error, ErrorCode, idempotency::Idempotent};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -15,9 +15,9 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::{Nothing, OptionalJson},
-        idempotency::{IdempotencyKey, again},
+        idempotency::{IdempotencyKey, replay},
     },
-    routes::{apps::record::share_url, sharing::Making},
+    routes::{apps::record::share_url, sharing::OwnerPost},
     state::AppState,
 };
 
@@ -49,12 +49,12 @@ pub async fn rotate(
     let AppOwner { app, caller, .. } = owner;
     let op = state.rooms.control().share_rotation(&app);
     let kept = |_: &Reply| Some(ShareLinkBody { share_url: None });
-    let making = Making { app, caller, route: "POST share-link/rotate".to_owned(), key };
+    let making = OwnerPost { app, caller, route: "POST share-link/rotate".to_owned(), key };
     match making.change(op, &body, kept).await? {
-        Answered::Again(kept) => Ok(again(kept)),
-        Answered::First(Reply::App(record)) => {
+        Idempotent::Replayed(kept) => Ok(replay(kept)),
+        Idempotent::Fresh(Reply::App(record)) => {
             Ok(Json(ShareLinkBody { share_url: share_url(&state, &record) }).into_response())
         }
-        Answered::First(_) => Err(Error::unknown_outcome().into()),
+        Idempotent::Fresh(_) => Err(Error::unknown_outcome().into()),
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     http::{
         auth::{leave::Leave, permission::AppOwner},
         body::{Nothing, OptionalJson},
-        idempotency::{Creation, IdempotencyKey, ShownOnce},
+        idempotency::{IdempotencyKey, IdempotentPost, ShownOnce},
         reply::Created,
     },
     state::AppState,
@@ -67,7 +67,7 @@ pub async fn create(
         directory.create_test_session(id, human, by, keep).await
     };
     let route = format!("POST /v1/apps/{id}/test-session-tokens");
-    Creation { key, principal: caller.principal(), route: &route }
+    IdempotentPost { key, principal: caller.principal(), route: &route }
         .answer(&state, &body, shown, make)
         .await
 }

@@ -12,7 +12,7 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::{BodyBound, RequestBody, StrictJson},
-        idempotency::{Creation, IdempotencyKey},
+        idempotency::{IdempotencyKey, IdempotentPost},
         reply::Created,
     },
     mail::{Letter, sender},
@@ -88,5 +88,5 @@ pub async fn create(
         shared.push.tell(Addressee::Holder(email), PushMessage::offered(&slug, &by_name));
         Ok(offer)
     };
-    Creation { key, principal, route: &route }.answer(&state, &body, shown, make).await
+    IdempotentPost { key, principal, route: &route }.answer(&state, &body, shown, make).await
 }

@@ -13,7 +13,7 @@ use crate::{
     db::{Db, Tx, args},
     decode,
     error::{Result, StorageError},
-    idempotency::Keep,
+    idempotency::KeepResponse,
 };
 
 /// Most keys whose last use one [`touch`] records.
@@ -100,7 +100,7 @@ enum Order {
     Pause,
     Resume,
     Revoke,
-    Rotate(NewKey, Keep<Key>),
+    Rotate(NewKey, KeepResponse<Key>),
 }
 
 /// The keys of an agent, the oldest first.
@@ -176,7 +176,7 @@ pub async fn mint(
     by: KeyId,
     key: NewKey,
     now: Timestamp,
-    keep: Keep<Key>,
+    keep: KeepResponse<Key>,
 ) -> Result<Option<Vec<Key>>> {
     db.transaction((agent, by, key, now, keep), |tx, (agent, by, key, now, keep)| {
         Box::pin(async move {
@@ -241,7 +241,7 @@ pub async fn rotate_all(
     owner: HumanId,
     key: NewKey,
     now: Timestamp,
-    keep: Keep<Key>,
+    keep: KeepResponse<Key>,
 ) -> Result<KeysOutcome> {
     order(db, agent, owner, Order::Rotate(key, keep), now).await
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rookery_domain::{
-    app::AppRecord, event::Event, id::AppId, idempotency::FirstAnswer, limits::AppsMax,
+    app::AppRecord, event::Event, id::AppId, idempotency::FirstResponse, limits::AppsMax,
 };
 
 use super::{KeptCounts, visibility_code};
@@ -14,7 +14,7 @@ use crate::{
     db::{Args, Db, Tx, args},
     error::{Result, StorageError},
     humans,
-    idempotency::global::{self, NewAnswer},
+    idempotency::global::{self, NewResponse},
     versions,
 };
 
@@ -37,8 +37,8 @@ pub struct NewApp {
     pub collections: KeptCounts,
     /// Apps that the account may have.
     pub apps_max: AppsMax,
-    /// The first answer to be replayed for an idempotency key.
-    pub answer: Option<NewAnswer>,
+    /// The first response to be replayed for an idempotency key.
+    pub answer: Option<NewResponse>,
 }
 
 /// How it ended. Only `Created` has changed anything.
@@ -53,7 +53,7 @@ pub enum CreateOutcome {
     /// There is no such open account.
     NoSuchAccount,
     /// The idempotency key was answered before: with this.
-    Answered(FirstAnswer),
+    Answered(FirstResponse),
 }
 
 /// Makes an app.

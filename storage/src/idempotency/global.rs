@@ -1,10 +1,10 @@
-//! First answers of creations that belong to no app. Those of an app's routes commit with their
+//! First responses of creations that belong to no app. Those of an app's routes commit with their
 //! group instead.
 
 use rookery_domain::{
     Timestamp,
     id::AppId,
-    idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer, Once},
+    idempotency::{FirstResponse, IdempotentRequest, KEPT_FOR_S, StoredResponse},
 };
 
 use super::AnswerRecord;
@@ -13,34 +13,34 @@ use crate::{
     error::Result,
 };
 
-/// The first answer under `scope`, unless it is older than 24 hours.
+/// The first response under `scope`, unless it is older than 24 hours.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn find(db: &Db, scope: [u8; 32], now: Timestamp) -> Result<Option<FirstAnswer>> {
+pub async fn find(db: &Db, scope: [u8; 32], now: Timestamp) -> Result<Option<FirstResponse>> {
     let sql = "select body_hash, status, location, body from idempotency_global
          where scope = $1 and created_at > $2";
     super::first(db, sql, scope, now).await
 }
 
-/// A first answer to be stored.
+/// A first response to be stored.
 #[derive(Debug, Clone)]
-pub struct NewAnswer {
+pub struct NewResponse {
     /// The request that it answers.
-    pub once: Once,
-    /// What it was answered.
-    pub answer: KeptAnswer,
-    /// When. An answer that is 24 hours older is replaced.
+    pub request: IdempotentRequest,
+    /// The response to it.
+    pub response: StoredResponse,
+    /// When. One that is 24 hours older is replaced.
     pub now: Timestamp,
 }
 
-/// Stores a first answer in the transaction that makes what it tells of, unless one is there: that
+/// Stores a first response in the transaction that makes what it tells of, unless one is there: that
 /// one, when there is. The purge of `app` will forget it.
 pub(crate) async fn put_in(
     tx: &mut Tx,
-    NewAnswer { once, answer, now }: &NewAnswer,
+    NewResponse { request, response, now }: &NewResponse,
     app: Option<AppId>,
-) -> Result<Option<FirstAnswer>> {
+) -> Result<Option<FirstResponse>> {
     let written = tx
         .execute(
             "insert into idempotency_global
@@ -52,11 +52,11 @@ pub(crate) async fn put_in(
                  app_id = excluded.app_id, created_at = excluded.created_at
              where idempotency_global.created_at <= $8",
             args![
-                once.scope,
-                once.body_hash,
-                i64::from(answer.status),
-                answer.location.as_deref(),
-                &answer.body,
+                request.scope,
+                request.body_hash,
+                i64::from(response.status),
+                response.location.as_deref(),
+                &response.body,
                 app,
                 *now,
                 now.plus_seconds(-KEPT_FOR_S),
@@ -68,7 +68,7 @@ pub(crate) async fn put_in(
     }
     tx.optional(
         "select body_hash, status, location, body from idempotency_global where scope = $1",
-        args![once.scope],
+        args![request.scope],
     )
     .await?
     .map(AnswerRecord::decode)

@@ -1,14 +1,14 @@
-//! What a creation keeps of its answer, in the transaction that makes it: both are there after a
+//! What a creation keeps of its response, in the transaction that makes it: both are there after a
 //! crash, or neither.
 
 use std::{fmt, sync::Arc};
 
 use rookery_domain::{
     Timestamp,
-    idempotency::{KeptAnswer, Once},
+    idempotency::{IdempotentRequest, StoredResponse},
 };
 
-use super::global::{NewAnswer, put_in};
+use super::global::{NewResponse, put_in};
 use crate::{
     db::{Args, Db, Tx},
     error::{Result, StorageError},
@@ -16,15 +16,15 @@ use crate::{
 
 /// How the request that makes a `T` is answered when it comes again; nothing, when it has no
 /// `Idempotency-Key`.
-pub struct Keep<T>(Option<Arc<Keeping<T>>>);
+pub struct KeepResponse<T>(Option<Arc<Keeping<T>>>);
 
 struct Keeping<T> {
-    once: Once,
+    request: IdempotentRequest,
     now: Timestamp,
-    answer: Box<dyn Fn(&T) -> KeptAnswer + Send + Sync>,
+    response: Box<dyn Fn(&T) -> StoredResponse + Send + Sync>,
 }
 
-impl<T> Keep<T> {
+impl<T> KeepResponse<T> {
     /// Keeps nothing.
     #[must_use]
     pub const fn nothing() -> Self {
@@ -32,35 +32,35 @@ impl<T> Keep<T> {
     }
 }
 
-impl<T: 'static> Keep<T> {
-    /// Keeps `answer` to what is made at `now` for the request `once`.
+impl<T: 'static> KeepResponse<T> {
+    /// Keeps the `response` to `request`, which makes something at `now`.
     #[must_use]
     pub fn new(
-        once: Once,
+        request: IdempotentRequest,
         now: Timestamp,
-        answer: impl Fn(&T) -> KeptAnswer + Send + Sync + 'static,
+        response: impl Fn(&T) -> StoredResponse + Send + Sync + 'static,
     ) -> Self {
-        Self(Some(Arc::new(Keeping { once, now, answer: Box::new(answer) })))
+        Self(Some(Arc::new(Keeping { request, now, response: Box::new(response) })))
     }
 
     /// The same for a `U`, of which `view` makes the `T` that is answered.
     #[must_use]
-    pub fn of<U: 'static>(self, view: impl Fn(&U) -> T + Send + Sync + 'static) -> Keep<U> {
-        let Some(keeping) = self.0 else { return Keep::nothing() };
-        Keep::new(keeping.once, keeping.now, move |made| (keeping.answer)(&view(made)))
+    pub fn of<U: 'static>(self, view: impl Fn(&U) -> T + Send + Sync + 'static) -> KeepResponse<U> {
+        let Some(keeping) = self.0 else { return KeepResponse::nothing() };
+        KeepResponse::new(keeping.request, keeping.now, move |made| (keeping.response)(&view(made)))
     }
 }
 
-impl<T> Keep<T> {
-    /// Stores the answer to what the transaction has made.
+impl<T> KeepResponse<T> {
+    /// Stores the response to what the transaction has made.
     ///
     /// # Errors
     /// [`StorageError::Answered`] when the same request was answered before: the transaction must
     /// not be committed. Any other [`StorageError`].
     pub(crate) async fn put(&self, tx: &mut Tx, made: &T) -> Result<()> {
         let Some(keeping) = &self.0 else { return Ok(()) };
-        let Keeping { once, now, answer } = &**keeping;
-        let new = NewAnswer { once: *once, answer: answer(made), now: *now };
+        let Keeping { request, now, response } = &**keeping;
+        let new = NewResponse { request: *request, response: response(made), now: *now };
         match put_in(tx, &new, None).await? {
             None => Ok(()),
             Some(_) => Err(StorageError::Answered),
@@ -68,8 +68,8 @@ impl<T> Keep<T> {
     }
 }
 
-impl Keep<()> {
-    /// Runs one insert that makes one thing at most, and stores the answer when it has; whether it
+impl KeepResponse<()> {
+    /// Runs one insert that makes one thing at most, and stores the response when it has; whether it
     /// has.
     ///
     /// # Errors
@@ -88,14 +88,16 @@ impl Keep<()> {
     }
 }
 
-impl<T> Clone for Keep<T> {
+impl<T> Clone for KeepResponse<T> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<T> fmt::Debug for Keep<T> {
+impl<T> fmt::Debug for KeepResponse<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Keep").field(&self.0.as_ref().map(|keeping| keeping.once)).finish()
+        f.debug_tuple("KeepResponse")
+            .field(&self.0.as_ref().map(|keeping| keeping.request))
+            .finish()
     }
 }

@@ -11,10 +11,10 @@ use std::ops::RangeInclusive;
 
 use rookery_domain::{
     Timestamp,
-    idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer},
+    idempotency::{FirstResponse, KEPT_FOR_S, StoredResponse},
 };
 
-pub use keep::Keep;
+pub use keep::KeepResponse;
 
 use crate::{
     codec::{Read, ReadColumns, record},
@@ -25,12 +25,12 @@ use crate::{
 /// Most records that one call of [`forget_expired`] deletes.
 pub const FORGET_CHUNK: u32 = 500;
 
-record!(AnswerRecord, FirstAnswer, answer);
+record!(AnswerRecord, FirstResponse, answer);
 
-fn answer(columns: &impl ReadColumns) -> Read<FirstAnswer> {
-    Ok(FirstAnswer {
+fn answer(columns: &impl ReadColumns) -> Read<FirstResponse> {
+    Ok(FirstResponse {
         body_hash: columns.bytes(0)?.try_into().map_err(|_| "a hash of the wrong length")?,
-        answer: KeptAnswer {
+        response: StoredResponse {
             status: columns.number(1)?,
             location: columns.text_opt(2)?.map(str::to_owned),
             body: columns.text(3)?.to_owned(),
@@ -39,17 +39,17 @@ fn answer(columns: &impl ReadColumns) -> Read<FirstAnswer> {
 }
 
 impl AnswerRecord {
-    fn decode(self) -> Result<FirstAnswer> {
+    fn decode(self) -> Result<FirstResponse> {
         self.0.map_err(|why| StorageError::corrupt("idempotency record", why))
     }
 }
 
-/// The answer for this scope (SHA-256 of principal, route, app and key), unless it is older than
+/// The first response for this scope (SHA-256 of principal, route, app and key), unless it is older than
 /// 24 hours.
 ///
 /// # Errors
 /// Any [`StorageError`].
-pub async fn find(db: &Db, scope: [u8; 32], now: Timestamp) -> Result<Option<FirstAnswer>> {
+pub async fn find(db: &Db, scope: [u8; 32], now: Timestamp) -> Result<Option<FirstResponse>> {
     let sql = "select body_hash, status, location, body from idempotency
          where scope = $1 and created_at > $2";
     first(db, sql, scope, now).await
@@ -61,7 +61,7 @@ async fn first(
     sql: &'static str,
     scope: [u8; 32],
     now: Timestamp,
-) -> Result<Option<FirstAnswer>> {
+) -> Result<Option<FirstResponse>> {
     let found = db.optional(sql, args![scope, now.plus_seconds(-KEPT_FOR_S)]).await?;
     found.map(AnswerRecord::decode).transpose()
 }

@@ -11,7 +11,7 @@ use crate::{
     db::{Db, Tx, args},
     decode,
     error::{Result, StorageError},
-    idempotency::Keep,
+    idempotency::KeepResponse,
     transfers,
 };
 
@@ -70,7 +70,7 @@ pub async fn add_member(
     db: &Db,
     new: NewMember,
     now: Timestamp,
-    keep: Keep<OrgMember>,
+    keep: KeepResponse<OrgMember>,
 ) -> Result<Result<OrgMember, OrgRefusal>> {
     db.transaction((new, now, keep), |tx, (new, now, keep)| {
         Box::pin(async move {

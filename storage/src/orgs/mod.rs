@@ -14,7 +14,7 @@ use crate::{
     decode,
     error::Result,
     humans,
-    idempotency::Keep,
+    idempotency::KeepResponse,
 };
 
 pub use members::{NewMember, OrgMember, add_member, remove_member, set_role};
@@ -77,7 +77,7 @@ pub async fn create(
     founder: HumanId,
     orgs_max: u64,
     now: Timestamp,
-    keep: Keep<(Org, OrgMember)>,
+    keep: KeepResponse<(Org, OrgMember)>,
 ) -> Result<Result<(Org, OrgMember), OrgRefusal>> {
     let input = (id, name, founder, orgs_max, now, keep);
     db.transaction_with(founder, input, |tx, (id, name, founder, max, now, keep)| {

@@ -5,7 +5,7 @@ use rookery_domain::id::{AppId, HumanId};
 use rookery_storage::{
     Db,
     humans::{self, Human},
-    idempotency::Keep,
+    idempotency::KeepResponse,
     identities::{self, Identity, NewFlow},
     self_apps::{self, VIEWS_MAX},
     sessions::{self, OpenCodes},
@@ -49,7 +49,7 @@ contract! {
         assert_eq!(humans::signup_source(db, ada).await.unwrap(), None);
         let answers = at_once(32, |_| {
             let db = db.clone();
-            async move { humans::record_signup_source(&db, ada, "a friend", NOW, Keep::nothing()).await.unwrap() }
+            async move { humans::record_signup_source(&db, ada, "a friend", NOW, KeepResponse::nothing()).await.unwrap() }
         })
         .await;
         assert_eq!(answers.into_iter().filter(|first| *first).count(), 1);

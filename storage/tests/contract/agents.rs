@@ -10,7 +10,7 @@ use rookery_storage::{
         self, Agent,
         keys::{self, KeyState, KeysOutcome},
     },
-    idempotency::Keep,
+    idempotency::KeepResponse,
 };
 
 use crate::support::{
@@ -27,9 +27,16 @@ pub(super) async fn claimed(db: &TestDb, owner: HumanId) -> (agents::Agent, keys
     let db = &db.db;
     let (agent, key) = registered(db, NOW).await;
     let code = hash();
-    rookery_storage::claims::mint(db, code, owner, NOW.plus_seconds(600), NOW, Keep::nothing())
-        .await
-        .unwrap();
+    rookery_storage::claims::mint(
+        db,
+        code,
+        owner,
+        NOW.plus_seconds(600),
+        NOW,
+        KeepResponse::nothing(),
+    )
+    .await
+    .unwrap();
     rookery_storage::claims::redeem(db, code, agent.id, NOW).await.unwrap();
     (known_agent(db, agent.id).await.unwrap(), key)
 }
@@ -59,10 +66,10 @@ contract! {
         let db = &test.db;
         let (agent, first) = registered(db, NOW).await;
         let second = new_key();
-        let minted = keys::mint(db, agent.id, first.id, second.clone(), NOW, Keep::nothing()).await.unwrap();
+        let minted = keys::mint(db, agent.id, first.id, second.clone(), NOW, KeepResponse::nothing()).await.unwrap();
         assert_eq!(minted, Some(keys::list(db, agent.id).await.unwrap()));
         assert!(keys::revoke(db, agent.id, first.id).await.unwrap());
-        assert_eq!(keys::mint(db, agent.id, first.id, new_key(), NOW, Keep::nothing()).await.unwrap(), None);
+        assert_eq!(keys::mint(db, agent.id, first.id, new_key(), NOW, KeepResponse::nothing()).await.unwrap(), None);
         let listed = keys::list(db, agent.id).await.unwrap();
         let expected = [(first.id, KeyState::Revoked), (second.id, KeyState::Active)];
         assert_eq!(listed.iter().map(|k| (k.id, k.state)).collect::<Vec<_>>(), expected);
@@ -78,7 +85,7 @@ contract! {
         registered(db, day(5)).await;
         claimed(test, human(db, "ada@example.com").await.id).await;
         keys::touch(db, vec![(used_key.id, day(6))], day(6)).await.unwrap();
-        keys::mint(db, renewed.id, renewed_key.id, new_key(), day(5), Keep::nothing()).await.unwrap().unwrap();
+        keys::mint(db, renewed.id, renewed_key.id, new_key(), day(5), KeepResponse::nothing()).await.unwrap().unwrap();
 
         assert_eq!(agents::unclaimed(db, day(-1)).await.unwrap(), []);
         let found = agents::unclaimed(db, day(5)).await.unwrap();
@@ -104,13 +111,13 @@ contract! {
         let mut revoked = Vec::new();
         for second in 1..=i64::from(REVOKED_KEPT_MAX) + 3 {
             let (key, at) = (new_key(), NOW.plus_seconds(second));
-            keys::mint(db, agent.id, first.id, key.clone(), at, Keep::nothing()).await.unwrap().unwrap();
+            keys::mint(db, agent.id, first.id, key.clone(), at, KeepResponse::nothing()).await.unwrap().unwrap();
             keys::revoke(db, agent.id, key.id).await.unwrap();
             revoked.push(key.id);
         }
         let newest = new_key();
         let at = NOW.plus_seconds(3_600);
-        let kept = keys::mint(db, agent.id, first.id, newest.clone(), at, Keep::nothing()).await.unwrap().unwrap();
+        let kept = keys::mint(db, agent.id, first.id, newest.clone(), at, KeepResponse::nothing()).await.unwrap().unwrap();
         let expected = [&[first.id], &revoked[3..], &[newest.id]].concat();
         assert_eq!(kept.iter().map(|key| key.id).collect::<Vec<_>>(), expected);
         assert_eq!(keys::list(db, other.agent).await.unwrap().len(), 1, "another agent's stay");
@@ -132,9 +139,9 @@ contract! {
         let db = &test.db;
         let owner = human(db, "ada@example.com").await.id;
         let (agent, first) = claimed(test, owner).await;
-        keys::mint(db, agent.id, first.id, new_key(), NOW, Keep::nothing()).await.unwrap().unwrap();
+        keys::mint(db, agent.id, first.id, new_key(), NOW, KeepResponse::nothing()).await.unwrap().unwrap();
         let gone = new_key();
-        keys::mint(db, agent.id, first.id, gone.clone(), NOW, Keep::nothing()).await.unwrap().unwrap();
+        keys::mint(db, agent.id, first.id, gone.clone(), NOW, KeepResponse::nothing()).await.unwrap().unwrap();
         keys::revoke(db, agent.id, gone.id).await.unwrap();
 
         let paused = states(keys::pause_all(db, agent.id, owner).await.unwrap());
@@ -149,7 +156,7 @@ contract! {
         for refused in [
             keys::resume_all(db, agent.id, owner).await.unwrap(),
             keys::pause_all(db, agent.id, owner).await.unwrap(),
-            keys::rotate_all(db, agent.id, owner, new_key(), NOW, Keep::nothing()).await.unwrap(),
+            keys::rotate_all(db, agent.id, owner, new_key(), NOW, KeepResponse::nothing()).await.unwrap(),
         ] {
             assert_eq!(refused, KeysOutcome::Revoked);
         }
@@ -160,7 +167,7 @@ contract! {
         let owner = human(db, "ada@example.com").await.id;
         let (agent, first) = claimed(test, owner).await;
         let new = new_key();
-        keys::rotate_all(db, agent.id, owner, new.clone(), NOW, Keep::nothing()).await.unwrap();
+        keys::rotate_all(db, agent.id, owner, new.clone(), NOW, KeepResponse::nothing()).await.unwrap();
         let state = async |of: KeyId| {
             let keys = keys::list(db, agent.id).await.unwrap();
             keys.into_iter().find(|key| key.id == of).map(|key| key.state)
@@ -170,7 +177,7 @@ contract! {
 
         keys::pause_all(db, agent.id, owner).await.unwrap();
         let newest = new_key();
-        keys::rotate_all(db, agent.id, owner, newest.clone(), NOW, Keep::nothing()).await.unwrap();
+        keys::rotate_all(db, agent.id, owner, newest.clone(), NOW, KeepResponse::nothing()).await.unwrap();
         assert_eq!(state(newest.id).await, Some(KeyState::Paused));
     }
 
@@ -183,7 +190,7 @@ contract! {
             keys::pause_all(db, agent.id, stranger).await.unwrap(),
             keys::resume_all(db, agent.id, stranger).await.unwrap(),
             keys::revoke_all(db, agent.id, stranger).await.unwrap(),
-            keys::rotate_all(db, agent.id, stranger, new_key(), NOW, Keep::nothing()).await.unwrap(),
+            keys::rotate_all(db, agent.id, stranger, new_key(), NOW, KeepResponse::nothing()).await.unwrap(),
             keys::revoke_all(db, AgentId::new(), owner).await.unwrap(),
         ] {
             assert_eq!(refused, KeysOutcome::NoSuchAgent);
@@ -203,7 +210,7 @@ contract! {
                     if i == 8 {
                         keys::revoke_all(&db, agent.id, owner).await.unwrap();
                     } else {
-                        keys::mint(&db, agent.id, first.id, new_key(), NOW, Keep::nothing()).await.unwrap();
+                        keys::mint(&db, agent.id, first.id, new_key(), NOW, KeepResponse::nothing()).await.unwrap();
                     }
                 }
             })

@@ -4,7 +4,7 @@ use rookery_domain::{
     Timestamp,
     app::AppStatus,
     id::{AppId, HumanId},
-    idempotency::{FirstAnswer, KeptAnswer, Once},
+    idempotency::{FirstResponse, IdempotentRequest, StoredResponse},
     limits::AppsMax,
 };
 use rookery_storage::{
@@ -12,7 +12,7 @@ use rookery_storage::{
         self, AccountSums, AppFilter, AppHead, CollectionCounts,
         create::{self, CreateOutcome, NewApp},
     },
-    idempotency::global::NewAnswer,
+    idempotency::global::NewResponse,
     versions,
 };
 
@@ -21,10 +21,14 @@ use crate::{
     writer::kit::mark,
 };
 
-fn answer(scope: [u8; 32], body: &str) -> NewAnswer {
+fn answer(scope: [u8; 32], body: &str) -> NewResponse {
     let location = Some("/v1/apps/x".into());
-    let answer = KeptAnswer { status: 201, location, body: body.into() };
-    NewAnswer { once: Once { scope, body_hash: [1; 32] }, answer, now: NOW }
+    let answer = StoredResponse { status: 201, location, body: body.into() };
+    NewResponse {
+        request: IdempotentRequest { scope, body_hash: [1; 32] },
+        response: answer,
+        now: NOW,
+    }
 }
 
 contract! {
@@ -160,8 +164,8 @@ contract! {
         })
         .await;
         let created = outcomes.iter().position(|o| *o == CreateOutcome::Created).unwrap();
-        let NewAnswer { once, answer, .. } = answer(scope, &format!("body {created}"));
-        let first = FirstAnswer { body_hash: once.body_hash, answer };
+        let NewResponse { request, response, .. } = answer(scope, &format!("body {created}"));
+        let first = FirstResponse { body_hash: request.body_hash, response };
         for (i, outcome) in outcomes.into_iter().enumerate() {
             if i != created {
                 assert_eq!(outcome, CreateOutcome::Answered(first.clone()));

@@ -10,7 +10,7 @@ use rookery_storage::{
     apps::create,
     closing::{self, Closing},
     humans,
-    idempotency::Keep,
+    idempotency::KeepResponse,
     links::{self, NewLink},
     self_apps, sessions,
 };
@@ -30,7 +30,7 @@ contract! {
         let db = &test.db;
         let ada = human(db, "ada@example.com").await.id;
         humans::set_name(db, ada, Some("Ada"), NOW).await.unwrap();
-        humans::record_signup_source(db, ada, "a friend", NOW, Keep::nothing()).await.unwrap();
+        humans::record_signup_source(db, ada, "a friend", NOW, KeepResponse::nothing()).await.unwrap();
         let session = sessions::create(db, ada, new_session(), NOW).await.unwrap();
         assert!(self_apps::add_favorite(db, ada, AppId::new(), NOW).await.unwrap());
         assert!(self_apps::view(db, ada, AppId::new(), NOW).await.unwrap());

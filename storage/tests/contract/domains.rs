@@ -9,7 +9,7 @@ use rookery_storage::{
     Db,
     apps::{create, purge},
     domains::{self, BindOutcome, Domain},
-    idempotency::Keep,
+    idempotency::KeepResponse,
 };
 
 use crate::{
@@ -40,7 +40,7 @@ fn domain(app: AppId, name: &str, at: i64) -> Domain {
 }
 
 async fn bind(db: &Db, domain: &Domain) -> BindOutcome {
-    domains::bind(db, domain.clone(), PLENTY, Keep::nothing()).await.unwrap()
+    domains::bind(db, domain.clone(), PLENTY, KeepResponse::nothing()).await.unwrap()
 }
 
 async fn prove(db: &Db, domain: &Domain) -> bool {
@@ -108,7 +108,7 @@ contract! {
         let outcomes = at_once(16, |n| {
             let app = if n % 2 == 0 { one } else { two };
             let (db, name) = (db.clone(), domain(app, &format!("d{n}.example.com"), n as i64));
-            async move { domains::bind(&db, name, 5, Keep::nothing()).await.unwrap() }
+            async move { domains::bind(&db, name, 5, KeepResponse::nothing()).await.unwrap() }
         })
         .await;
         let count = |of| outcomes.iter().filter(|outcome| **outcome == of).count();

@@ -5,7 +5,7 @@ use rookery_storage::{
     agents,
     claims::{self, ClaimOutcome},
     humans,
-    idempotency::Keep,
+    idempotency::KeepResponse,
 };
 
 use crate::support::{NOW, agents_of, at_once, contract, hash, human, known_agent, new_key};
@@ -15,7 +15,7 @@ contract! {
         let db = &test.db;
         let owner = human(db, "ada@example.com").await.id;
         let code = hash();
-        assert!(claims::mint(db, code, owner, NOW.plus_seconds(600), NOW, Keep::nothing()).await.unwrap());
+        assert!(claims::mint(db, code, owner, NOW.plus_seconds(600), NOW, KeepResponse::nothing()).await.unwrap());
         let outcomes = at_once(32, |_| {
             let db = db.clone();
             async move {
@@ -47,7 +47,7 @@ contract! {
             let db = db.clone();
             async move {
                 let code = hash();
-                claims::mint(&db, code, owner, NOW.plus_seconds(600), NOW, Keep::nothing()).await.unwrap();
+                claims::mint(&db, code, owner, NOW.plus_seconds(600), NOW, KeepResponse::nothing()).await.unwrap();
                 (code, claims::redeem(&db, code, agent.id, NOW).await.unwrap())
             }
         })
@@ -73,8 +73,8 @@ contract! {
             agents::register(db, AgentId::new(), "b".into(), new_key(), NOW).await.unwrap();
         let (spent, expired) = (hash(), hash());
         let end = NOW.plus_seconds(600);
-        claims::mint(db, spent, owner, end, NOW, Keep::nothing()).await.unwrap();
-        claims::mint(db, expired, owner, end, NOW, Keep::nothing()).await.unwrap();
+        claims::mint(db, spent, owner, end, NOW, KeepResponse::nothing()).await.unwrap();
+        claims::mint(db, expired, owner, end, NOW, KeepResponse::nothing()).await.unwrap();
         claims::redeem(db, spent, first.id, NOW).await.unwrap();
         for (code, at) in [(hash(), NOW), (spent, NOW), (expired, end)] {
             let outcome = claims::redeem(db, code, second.id, at).await.unwrap();
@@ -90,9 +90,9 @@ contract! {
         let db = &test.db;
         let owner = human(db, "ada@example.com").await.id;
         let code = hash();
-        assert!(claims::mint(db, code, owner, NOW.plus_seconds(600), NOW, Keep::nothing()).await.unwrap());
+        assert!(claims::mint(db, code, owner, NOW.plus_seconds(600), NOW, KeepResponse::nothing()).await.unwrap());
         let stranger = human(db, "eve@example.com").await.id;
-        assert!(!claims::mint(db, code, stranger, NOW.plus_seconds(600), NOW, Keep::nothing()).await.unwrap());
+        assert!(!claims::mint(db, code, stranger, NOW.plus_seconds(600), NOW, KeepResponse::nothing()).await.unwrap());
     }
 
     async fn an_address_has_one_account_however_many_sign_in_at_once(test: &TestDb) {

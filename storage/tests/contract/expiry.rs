@@ -2,13 +2,13 @@
 
 use rookery_domain::{
     id::{AppId, DeviceId, HumanId},
-    idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer, Once},
+    idempotency::{FirstResponse, IdempotentRequest, KEPT_FOR_S, StoredResponse},
 };
 use rookery_storage::{
     Db, StorageError, claims, devices, expiry,
     idempotency::{
-        self, Keep,
-        global::{self, NewAnswer},
+        self, KeepResponse,
+        global::{self, NewResponse},
     },
     links,
     participants::{self, GRACE_S, Participant, ParticipantKind},
@@ -27,20 +27,20 @@ use crate::{
     writer::kit::deploy,
 };
 
-fn answer(scope: [u8; 32], body: &str, now: rookery_domain::Timestamp) -> NewAnswer {
+fn answer(scope: [u8; 32], body: &str, now: rookery_domain::Timestamp) -> NewResponse {
     let location = Some("/v1/keys".into());
-    let answer = KeptAnswer { status: 201, location, body: body.into() };
-    NewAnswer { once: Once { scope, body_hash: [2; 32] }, answer, now }
+    let answer = StoredResponse { status: 201, location, body: body.into() };
+    NewResponse { request: IdempotentRequest { scope, body_hash: [2; 32] }, response: answer, now }
 }
 
 /// Makes a claim code, with this answer.
-async fn keep(db: &Db, human: HumanId, new: NewAnswer) -> Result<bool, StorageError> {
-    let keep = Keep::new(new.once, new.now, move |()| new.answer.clone());
+async fn keep(db: &Db, human: HumanId, new: NewResponse) -> Result<bool, StorageError> {
+    let keep = KeepResponse::new(new.request, new.now, move |()| new.response.clone());
     claims::mint(db, hash(), human, NOW, NOW, keep).await
 }
 
-fn first(new: NewAnswer) -> FirstAnswer {
-    FirstAnswer { body_hash: new.once.body_hash, answer: new.answer }
+fn first(new: NewResponse) -> FirstResponse {
+    FirstResponse { body_hash: new.request.body_hash, response: new.response }
 }
 
 contract! {
@@ -48,7 +48,7 @@ contract! {
         let db = &test.db;
         let ada = human(db, "ada@example.com").await.id;
         for end in [NOW.plus_seconds(1), NOW.plus_seconds(100)] {
-            claims::mint(db, hash(), ada, end, NOW, Keep::nothing()).await.unwrap();
+            claims::mint(db, hash(), ada, end, NOW, KeepResponse::nothing()).await.unwrap();
             let device = devices::NewDevice {
                 id: DeviceId::new(),
                 device_hash: hash(),
@@ -68,7 +68,7 @@ contract! {
             let session = sessions::NewSession { expires_at: end, ..new_session() };
             sessions::create(db, ada, session, NOW).await.unwrap();
             let waits = SessionGrant { expires_at: end, ..session_grant(AppId::new(), ada) };
-            session_grants::create(db, &waits, NOW, Keep::nothing()).await.unwrap();
+            session_grants::create(db, &waits, NOW, KeepResponse::nothing()).await.unwrap();
             let comes = visitor(ParticipantKind::Anonymous);
             participants::create(db, &Participant { expires_at: end, ..comes }).await.unwrap();
         }
@@ -103,7 +103,7 @@ contract! {
         let codes = u64::from(expiry::CHUNK) + 1;
         at_once(codes, |_| {
             let db = db.clone();
-            async move { claims::mint(&db, hash(), ada, NOW, NOW, Keep::nothing()).await.unwrap() }
+            async move { claims::mint(&db, hash(), ada, NOW, NOW, KeepResponse::nothing()).await.unwrap() }
         })
         .await;
         let later = NOW.plus_seconds(1);

@@ -8,7 +8,7 @@ use rookery_storage::{
     Db,
     closing::{self, Closing},
     directory::{self, Entry},
-    idempotency::Keep,
+    idempotency::KeepResponse,
     orgs::{self, NewMember, Org, OrgMember, OrgRefusal},
 };
 
@@ -16,7 +16,10 @@ use crate::support::{NOW, at_once, contract, human};
 
 async fn founded(db: &Db, founder: HumanId) -> OrgId {
     let id = OrgId::new();
-    orgs::create(db, id, "Rooks".into(), founder, 10, NOW, Keep::nothing()).await.unwrap().unwrap();
+    orgs::create(db, id, "Rooks".into(), founder, 10, NOW, KeepResponse::nothing())
+        .await
+        .unwrap()
+        .unwrap();
     id
 }
 
@@ -29,7 +32,7 @@ async fn add(
     role: rookery_domain::orgs::OrgRole,
 ) -> Result<OrgMember, OrgRefusal> {
     let new = NewMember { org, by, email: email.into(), role, members_max: 4 };
-    orgs::add_member(db, new, NOW.plus_seconds(1), Keep::nothing()).await.unwrap()
+    orgs::add_member(db, new, NOW.plus_seconds(1), KeepResponse::nothing()).await.unwrap()
 }
 
 /// What a fresh process would know.
@@ -51,14 +54,14 @@ contract! {
         let ada = human(db, "ada@example.com").await.id;
         let id = OrgId::new();
         let (org, member) =
-            orgs::create(db, id, "Rooks".into(), ada, 1, NOW, Keep::nothing()).await.unwrap().unwrap();
+            orgs::create(db, id, "Rooks".into(), ada, 1, NOW, KeepResponse::nothing()).await.unwrap().unwrap();
         assert_eq!((org.id, org.billing, &*org.name), (id, ada, "Rooks"));
         assert_eq!((member.org, member.human, member.role), (id, ada, Admin));
         assert_eq!(known(db).await, (vec![org], vec![member]));
-        let full = orgs::create(db, OrgId::new(), "Two".into(), ada, 1, NOW, Keep::nothing()).await.unwrap();
+        let full = orgs::create(db, OrgId::new(), "Two".into(), ada, 1, NOW, KeepResponse::nothing()).await.unwrap();
         assert_eq!(full, Err(OrgRefusal::Full));
         let nobody = HumanId::new();
-        let closed = orgs::create(db, OrgId::new(), "No".into(), nobody, 1, NOW, Keep::nothing()).await.unwrap();
+        let closed = orgs::create(db, OrgId::new(), "No".into(), nobody, 1, NOW, KeepResponse::nothing()).await.unwrap();
         assert_eq!(closed, Err(OrgRefusal::NoSuchAccount));
         assert_eq!(known(db).await.0.len(), 1);
     }

@@ -3,7 +3,7 @@
 use rookery_domain::{
     app::AppStatus,
     id::{AppId, HumanId},
-    idempotency::{KeptAnswer, Once},
+    idempotency::{IdempotentRequest, StoredResponse},
 };
 use rookery_storage::{
     Db,
@@ -13,8 +13,8 @@ use rookery_storage::{
         purge::{self, DueApp},
     },
     expiry,
-    idempotency::Keep,
-    idempotency::global::{self, NewAnswer},
+    idempotency::KeepResponse,
+    idempotency::global::{self, NewResponse},
     meters::roll_up,
     participants::{self, Participant, ParticipantKind},
     session_grants,
@@ -104,16 +104,16 @@ contract! {
         let db = &test.db;
         let owner = human(db, "ada@example.com").await.id;
         let scope = hash();
-        let answer = KeptAnswer { status: 201, location: None, body: "{}".into() };
+        let answer = StoredResponse { status: 201, location: None, body: "{}".into() };
         let mut app = new_app(owner, "old", &[row("a", "{}")]);
         app.record.status = AppStatus::Deleted;
         let id = app.record.id;
-        let once = Once { scope, body_hash: [1; 32] };
-        let answer = NewAnswer { once, answer, now: NOW };
+        let request = IdempotentRequest { scope, body_hash: [1; 32] };
+        let answer = NewResponse { request, response: answer, now: NOW };
         create::create(db, NewApp { answer: Some(answer), ..app }).await.unwrap();
         let visitor = Participant { app: id, ..visitor(ParticipantKind::Anonymous) };
         participants::create(db, &visitor).await.unwrap();
-        session_grants::create(db, &session_grant(id, owner), NOW, Keep::nothing()).await.unwrap();
+        session_grants::create(db, &session_grant(id, owner), NOW, KeepResponse::nothing()).await.unwrap();
         let neighbour = new_app(owner, "neighbour", &[row("a", "{}")]);
         for app in [id, neighbour.record.id] {
             roll_up::roll_up(db, vec![super::meters::seen(app, owner)]).await.unwrap();
@@ -199,7 +199,7 @@ contract! {
         let owner = human(db, "ada@example.com").await.id;
         let id = deleted(db, owner, "first", 0).await;
         create::create(db, new_app(owner, "second", &[])).await.unwrap();
-        assert_eq!(number(db, "select count(*) from blobs").await, 2, "stored once for both");
+        assert_eq!(number(db, "select count(*) from blobs").await, 2, "stored request for both");
         let later = NOW.plus_seconds(3_600);
         let sweep = async |unseen_since, after| {
             expiry::sweep_blobs(db, unseen_since, after).await.unwrap()

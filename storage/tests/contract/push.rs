@@ -2,7 +2,7 @@
 
 use rookery_domain::id::HumanId;
 use rookery_storage::{
-    idempotency::Keep,
+    idempotency::KeepResponse,
     push::{self, NewSubscription, PER_ACCOUNT_MAX},
     sessions::{self, OpenCodes, Session},
 };
@@ -33,11 +33,11 @@ contract! {
         let ada = human(&test.db, "ada@example.com").await.id;
         let open = session(test, ada).await;
         let browser = hash();
-        let first = push::keep(&test.db, subscription(&open, browser, "one"), NOW, Keep::nothing()).await.unwrap();
+        let first = push::keep(&test.db, subscription(&open, browser, "one"), NOW, KeepResponse::nothing()).await.unwrap();
         assert!(first.is_some_and(|kept| kept.is_new && kept.created_at == NOW));
         let later = NOW.plus_seconds(5);
         let again = subscription(&open, browser, "two");
-        let again = push::keep(&test.db, again, later, Keep::nothing()).await.unwrap().unwrap();
+        let again = push::keep(&test.db, again, later, KeepResponse::nothing()).await.unwrap().unwrap();
         assert!(!again.is_new && again.created_at == NOW);
         assert_eq!(sealed(test, ada, 6).await, ["two"]);
         // Of nobody else, and any number of times.
@@ -54,9 +54,9 @@ contract! {
         let bob = human(&test.db, "bob@example.com").await.id;
         let (of_ada, of_bob) = (session(test, ada).await, session(test, bob).await);
         let browser = hash();
-        push::keep(&test.db, subscription(&of_ada, browser, "a"), NOW, Keep::nothing()).await.unwrap();
+        push::keep(&test.db, subscription(&of_ada, browser, "a"), NOW, KeepResponse::nothing()).await.unwrap();
         let later = NOW.plus_seconds(9);
-        let kept = push::keep(&test.db, subscription(&of_bob, browser, "b"), later, Keep::nothing()).await.unwrap();
+        let kept = push::keep(&test.db, subscription(&of_bob, browser, "b"), later, KeepResponse::nothing()).await.unwrap();
         assert!(kept.is_some_and(|kept| kept.is_new && kept.created_at == later));
         assert!(sealed(test, ada, 10).await.is_empty());
         assert_eq!(sealed(test, bob, 10).await, ["b"]);
@@ -65,13 +65,13 @@ contract! {
     async fn a_subscription_ends_with_its_session(test: &TestDb) {
         let ada = human(&test.db, "ada@example.com").await.id;
         let open = session(test, ada).await;
-        push::keep(&test.db, subscription(&open, hash(), "one"), NOW, Keep::nothing()).await.unwrap();
+        push::keep(&test.db, subscription(&open, hash(), "one"), NOW, KeepResponse::nothing()).await.unwrap();
         // The session lasts an hour.
         assert_eq!(sealed(test, ada, 3_599).await.len(), 1);
         assert!(sealed(test, ada, 3_600).await.is_empty());
         assert!(sessions::end(&test.db, ada, open.id, OpenCodes::Stay).await.unwrap().is_some());
         assert_eq!(number(&test.db, "select count(*) from push_subscriptions").await, 0);
-        let late = push::keep(&test.db, subscription(&open, hash(), "late"), NOW, Keep::nothing()).await.unwrap();
+        let late = push::keep(&test.db, subscription(&open, hash(), "late"), NOW, KeepResponse::nothing()).await.unwrap();
         assert_eq!(late, None);
         assert_eq!(number(&test.db, "select count(*) from push_subscriptions").await, 0);
     }
@@ -81,7 +81,7 @@ contract! {
         let open = session(test, ada).await;
         for n in 0..PER_ACCOUNT_MAX + 3 {
             let new = subscription(&open, hash(), &n.to_string());
-            push::keep(&test.db, new, NOW.plus_seconds(n.into()), Keep::nothing()).await.unwrap();
+            push::keep(&test.db, new, NOW.plus_seconds(n.into()), KeepResponse::nothing()).await.unwrap();
         }
         let kept = sealed(test, ada, 100).await;
         let newest: Vec<_> = (3..PER_ACCOUNT_MAX + 3).rev().map(|n| n.to_string()).collect();
@@ -93,7 +93,7 @@ contract! {
         let open = session(test, ada).await;
         at_once(u64::from(PER_ACCOUNT_MAX) * 2, |n| {
             let (db, new) = (test.db.clone(), subscription(&open, hash(), &n.to_string()));
-            async move { push::keep(&db, new, NOW, Keep::nothing()).await.unwrap().unwrap() }
+            async move { push::keep(&db, new, NOW, KeepResponse::nothing()).await.unwrap().unwrap() }
         })
         .await;
         let kept = number(&test.db, "select count(*) from push_subscriptions").await;
@@ -104,9 +104,9 @@ contract! {
         let ada = human(&test.db, "ada@example.com").await.id;
         let open = session(test, ada).await;
         let browser = hash();
-        push::keep(&test.db, subscription(&open, browser, "old"), NOW, Keep::nothing()).await.unwrap();
+        push::keep(&test.db, subscription(&open, browser, "old"), NOW, KeepResponse::nothing()).await.unwrap();
         let dead = push::of_human(&test.db, ada, NOW).await.unwrap().remove(0);
-        push::keep(&test.db, subscription(&open, browser, "new"), NOW, Keep::nothing()).await.unwrap();
+        push::keep(&test.db, subscription(&open, browser, "new"), NOW, KeepResponse::nothing()).await.unwrap();
         push::drop_dead(&test.db, &dead).await.unwrap();
         assert_eq!(sealed(test, ada, 0).await, ["new"]);
         let dead = push::of_human(&test.db, ada, NOW).await.unwrap().remove(0);
@@ -119,7 +119,7 @@ contract! {
         let open = session(test, ada).await;
         let expires_at = Some(NOW.plus_seconds(60));
         let new = NewSubscription { expires_at, ..subscription(&open, hash(), "brief") };
-        push::keep(&test.db, new, NOW, Keep::nothing()).await.unwrap();
+        push::keep(&test.db, new, NOW, KeepResponse::nothing()).await.unwrap();
         assert_eq!(sealed(test, ada, 59).await.len(), 1);
         assert!(sealed(test, ada, 60).await.is_empty());
         rookery_storage::expiry::sweep(&test.db, NOW.plus_seconds(61)).await.unwrap();

@@ -2,7 +2,7 @@
 
 use rookery_domain::id::{AppId, HumanId};
 use rookery_storage::{
-    idempotency::Keep,
+    idempotency::KeepResponse,
     links::{self, NewLink},
     participants::{self, Participant, ParticipantKind},
     session_grants::{self, SessionGrant},
@@ -108,7 +108,7 @@ contract! {
         };
         let enter = async |human| {
             let waits = session_grant(AppId::new(), human);
-            session_grants::create(db, &waits, NOW, Keep::nothing()).await.unwrap();
+            session_grants::create(db, &waits, NOW, KeepResponse::nothing()).await.unwrap();
             participants::create(db, &visit(human)).await.unwrap();
         };
         let mut open = Vec::new();
@@ -135,7 +135,7 @@ contract! {
         let (app, other) = (AppId::new(), AppId::new());
         let grant = async |minted_by| {
             let grant = SessionGrant { minted_by, ..session_grant(app, ada) };
-            session_grants::create(db, &grant, NOW, Keep::nothing()).await.unwrap();
+            session_grants::create(db, &grant, NOW, KeepResponse::nothing()).await.unwrap();
             grant.hash
         };
         let comes = |app| Participant { app, ..visitor(ParticipantKind::Human) };

@@ -3,7 +3,7 @@
 use std::{future::Future as _, pin::pin, task::Poll, time::Duration};
 
 use rookery_domain::{ErrorCode, id::HumanId};
-use rookery_storage::{StorageError, claims, idempotency::Keep, meta, sessions};
+use rookery_storage::{StorageError, claims, idempotency::KeepResponse, meta, sessions};
 
 use crate::support::{NOW, at_once, contract, hash, human, new_session};
 
@@ -52,7 +52,7 @@ contract! {
         at_once(64, |_| {
             let db = db.clone();
             async move {
-                assert!(claims::mint(&db, hash(), ada, NOW, NOW, Keep::nothing()).await.unwrap());
+                assert!(claims::mint(&db, hash(), ada, NOW, NOW, KeepResponse::nothing()).await.unwrap());
                 assert!(rookery_storage::humans::by_id(&db, ada).await.unwrap().is_some());
             }
         })

@@ -6,7 +6,7 @@ use rookery_domain::{
 };
 use rookery_storage::{
     apps::{create, purge},
-    idempotency::Keep,
+    idempotency::KeepResponse,
     orgs::{self, NewMember},
     transfers::{self, OfferOutcome},
 };
@@ -25,7 +25,7 @@ contract! {
         create::create(db, app).await.unwrap();
         let answers = at_once(16, |n| {
             let (db, offered) = (db.clone(), offer(id, ada, n.cast_signed()));
-            async move { transfers::offer(&db, offered, ada, Keep::nothing()).await.unwrap() }
+            async move { transfers::offer(&db, offered, ada, KeepResponse::nothing()).await.unwrap() }
         })
         .await;
         let made = answers.iter().filter(|answer| **answer == OfferOutcome::Offered).count();
@@ -47,10 +47,10 @@ contract! {
         let ada = human(db, "ada@example.com").await.id;
         let eve = human(db, "eve@example.com").await.id;
         let org = OrgId::new();
-        orgs::create(db, org, "Rooks".into(), ada, 10, NOW, Keep::nothing()).await.unwrap().unwrap();
+        orgs::create(db, org, "Rooks".into(), ada, 10, NOW, KeepResponse::nothing()).await.unwrap().unwrap();
         let email = "eve@example.com".to_owned();
         let new = NewMember { org, by: ada, email, role: Admin, members_max: 4 };
-        orgs::add_member(db, new.clone(), NOW, Keep::nothing()).await.unwrap().unwrap();
+        orgs::add_member(db, new.clone(), NOW, KeepResponse::nothing()).await.unwrap().unwrap();
         let mut offers = Vec::new();
         // An app of the organization, one outside, and one of the organization that is eve's.
         for (n, (owner, org)) in [(ada, Some(org)), (ada, None), (eve, Some(org))].iter().enumerate() {
@@ -60,13 +60,13 @@ contract! {
             create::create(db, app).await.unwrap();
         }
         for removed in [false, true] {
-            transfers::offer(db, offers[0].clone(), ada, Keep::nothing()).await.unwrap();
+            transfers::offer(db, offers[0].clone(), ada, KeepResponse::nothing()).await.unwrap();
             for (offer, owner) in [(&offers[1], ada), (&offers[2], eve)] {
-                transfers::offer(db, offer.clone(), owner, Keep::nothing()).await.unwrap();
+                transfers::offer(db, offer.clone(), owner, KeepResponse::nothing()).await.unwrap();
             }
             if removed {
                 orgs::remove_member(db, org, ada, eve, NOW).await.unwrap().unwrap();
-                orgs::add_member(db, new.clone(), NOW, Keep::nothing()).await.unwrap().unwrap();
+                orgs::add_member(db, new.clone(), NOW, KeepResponse::nothing()).await.unwrap().unwrap();
             } else {
                 orgs::set_role(db, org, ada, eve, Member).await.unwrap().unwrap();
                 orgs::set_role(db, org, ada, eve, Admin).await.unwrap().unwrap();
@@ -85,9 +85,9 @@ contract! {
         let app = new_app(ada, "notes", &[]);
         let id = app.record.id;
         create::create(db, app).await.unwrap();
-        let moved = transfers::offer(db, offer(id, eve, 0), eve, Keep::nothing()).await.unwrap();
+        let moved = transfers::offer(db, offer(id, eve, 0), eve, KeepResponse::nothing()).await.unwrap();
         assert_eq!(moved, OfferOutcome::Moved);
-        let unknown = transfers::offer(db, offer(AppId::new(), ada, 0), ada, Keep::nothing()).await.unwrap();
+        let unknown = transfers::offer(db, offer(AppId::new(), ada, 0), ada, KeepResponse::nothing()).await.unwrap();
         assert_eq!(unknown, OfferOutcome::Moved);
         assert_eq!(transfers::of_app(db, id).await.unwrap(), None);
     }
@@ -102,7 +102,7 @@ contract! {
             app.record.status = AppStatus::Deleted;
             let offered = offer(app.record.id, ada, n);
             create::create(db, app).await.unwrap();
-            transfers::offer(db, offered.clone(), ada, Keep::nothing()).await.unwrap();
+            transfers::offer(db, offered.clone(), ada, KeepResponse::nothing()).await.unwrap();
             made.insert(0, offered);
         }
         let first = transfers::to_address(db, "bob@example.com", None, 3).await.unwrap();

@@ -10,7 +10,7 @@ use rookery_domain::{
 };
 use rookery_storage::{
     commit::{Abort, Outcome},
-    idempotency::Keep,
+    idempotency::KeepResponse,
     participants::{self, LASTING_TTL_S, Participant, ParticipantKind},
     session_grants::{self, SessionGrant},
 };
@@ -155,7 +155,7 @@ contract! {
             (session_grant(here.app, ada), session_grant(elsewhere.app, ada));
         for (visit, waits) in [(&here, &waits_here), (&elsewhere, &waits_elsewhere)] {
             participants::create(db, visit).await.unwrap();
-            session_grants::create(db, waits, NOW, Keep::nothing()).await.unwrap();
+            session_grants::create(db, waits, NOW, KeepResponse::nothing()).await.unwrap();
         }
         participants::revoke_in_app(db, here.app, ada).await.unwrap();
         assert_eq!(participants::by_hash(db, here.hash, NOW).await.unwrap(), None);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rookery_domain::{
     Timestamp,
     event::{Event, EventType},
-    idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer},
+    idempotency::{FirstResponse, KEPT_FOR_S, StoredResponse},
 };
 use rookery_storage::{
     commit::{ENTRY_BYTES, Outcome, RowState},
@@ -227,8 +227,8 @@ contract! {
         assert_eq!(draft.commit(&writer).await, Outcome::Committed);
         let found = idempotency::find(&test.db, [1; 32], NOW).await.unwrap().unwrap();
         let body = r#"{"key":"k"}"#.to_owned();
-        let answer = KeptAnswer { status: 201, location: Some("/there".to_owned()), body };
-        assert_eq!(found, FirstAnswer { body_hash: [9; 32], answer });
+        let answer = StoredResponse { status: 201, location: Some("/there".to_owned()), body };
+        assert_eq!(found, FirstResponse { body_hash: [9; 32], response: answer });
         let day = NOW.plus_seconds(KEPT_FOR_S);
         assert!(idempotency::find(&test.db, [1; 32], day.plus_seconds(-1)).await.unwrap().is_some());
         assert!(idempotency::find(&test.db, [1; 32], day).await.unwrap().is_none());
@@ -243,7 +243,7 @@ contract! {
             });
             assert_eq!(draft.commit(&writer).await, Outcome::Committed);
             let found = idempotency::find(&test.db, [3; 32], NOW).await.unwrap().unwrap();
-            assert_eq!(found.answer.body, body);
+            assert_eq!(found.response.body, body);
         }
     }
 

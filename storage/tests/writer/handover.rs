@@ -9,7 +9,7 @@ use rookery_storage::{
     Db, Writer,
     commit::{Abort, AppWrite, Outcome},
     faults::{Fault, Faults, Point},
-    idempotency::Keep,
+    idempotency::KeepResponse,
     transfers,
 };
 
@@ -22,7 +22,7 @@ async fn offered(test: &TestDb, slug: &str) -> (AppId, TransferId, HumanId) {
     let ada = load(&test.db, app).await.record.owner;
     let bob = human(&test.db, "bob@example.com").await.id;
     let transfer = offer(app, ada, 0);
-    transfers::offer(&test.db, transfer.clone(), ada, Keep::nothing()).await.unwrap();
+    transfers::offer(&test.db, transfer.clone(), ada, KeepResponse::nothing()).await.unwrap();
     (app, transfer.id, bob)
 }
 

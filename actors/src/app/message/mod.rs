@@ -20,7 +20,7 @@ use tokio::{
 
 use crate::registry::counting::Queued;
 
-pub use idempotency::{OnceInApp, Render, Renderer, Unanswered};
+pub use idempotency::{CheckedIdempotency, Idempotency, Render, Renderer};
 pub use op::{Acceptance, AppOp, DeleteRow, NewRow, Op, UpsertRow, WriteRow};
 pub use reply::{PurgedRow, Reply, RowFate, RowReply};
 
@@ -46,7 +46,7 @@ pub(crate) enum Message {
 pub(crate) struct Ask {
     pub(crate) caller: Caller,
     pub(crate) op: Op,
-    pub(crate) idempotency: Option<Unanswered>,
+    pub(crate) idempotency: Option<CheckedIdempotency>,
     /// After this it is not begun any more.
     pub(crate) deadline: Instant,
     /// When it was sent to the present incarnation.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rookery_domain::{
-    Error, Result, Timestamp, app::AppRecord, event::Event, idempotency::KeptAnswer, row::Row,
+    Error, Result, Timestamp, app::AppRecord, event::Event, idempotency::StoredResponse, row::Row,
 };
 
 use super::{
@@ -32,13 +32,13 @@ pub enum Reply {
     Deployed(Box<DeployReport>),
     /// Rows that a worker's operation touched.
     Count(u64),
-    /// A first answer, replayed for its idempotency key.
-    Replayed(KeptAnswer),
+    /// A first response, replayed for its idempotency key.
+    Replayed(StoredResponse),
     /// Nothing was done: the row that the sender had read in the trash is another one by now. It
     /// reads again and comes back. Like every answer, this one waits for what it was computed from,
     /// so the next look sees that.
     Stale,
-    /// As [`Self::Stale`], where storage may know a first answer to the request by now. The
+    /// As [`Self::Stale`], where storage may know a first response to the request by now. The
     /// operation comes back: it may be large, and the sender kept no copy.
     LookAgain(Box<Op>),
 }

@@ -9,7 +9,7 @@ use super::app_request::{AppRequest, Surface, Write};
 use crate::state::AppState;
 
 /// The challenge header of a request, not looked at yet.
-pub(crate) struct Answered {
+pub(crate) struct ChallengeHeader {
     /// Its value.
     pub(crate) token: Option<Box<str>>,
     /// Who sent it.
@@ -18,14 +18,14 @@ pub(crate) struct Answered {
     pub(crate) state: AppState,
 }
 
-impl Answered {
+impl ChallengeHeader {
     /// What the app is to judge `write` by. A visitor's token goes to the provider, where there is
     /// one, and only for a write that comes as far as the challenge: the provider spends a token by
     /// looking at it, and one that is repeated has its answer already. Whoever asks through `/v1` is a
     /// program and has no widget.
     ///
     /// # Errors
-    /// `unavailable` when the provider does not answer; those of [`AppRequest::first_answer`].
+    /// `unavailable` when the provider does not answer; those of [`AppRequest::first_response`].
     pub(crate) async fn evidence(
         self,
         request: &AppRequest,
@@ -37,7 +37,7 @@ impl Answered {
         let provider = state.siteverify.as_deref().filter(|_| request.surface == Surface::Origin);
         let Some(provider) = provider else { return Ok(Some(ChallengeAnswer::Work(token))) };
         if !request.app.would_ask_for_challenge(&request.caller, collection).await
-            || request.first_answer(write).await?.is_some()
+            || request.first_response(write).await?.is_some()
         {
             return Ok(Some(ChallengeAnswer::Refused("was not looked at")));
         }

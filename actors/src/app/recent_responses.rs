@@ -1,50 +1,50 @@
-//! Answers given lately, so that concurrent requests with one key are recognised as one before
+//! Responses given lately, so that concurrent requests with one key are recognised as one before
 //! storage knows either.
 //!
-//! Older answers are in storage. A sender asks there first and says at which seq it did; if this
+//! Older responses are in storage. A sender asks there first and says at which seq it did; if this
 //! memory does not reach back that far, it must ask again.
 
 use std::collections::{HashMap, VecDeque};
 
 use rookery_domain::{
     Result, Timestamp,
-    idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer, Once},
+    idempotency::{FirstResponse, IdempotentRequest, KEPT_FOR_S, StoredResponse},
 };
 
-use super::message::Unanswered;
+use super::message::CheckedIdempotency;
 
-/// Answers kept in memory.
-const ANSWERS_MAX: usize = 256;
+/// Responses kept in memory.
+const RESPONSES_MAX: usize = 256;
 /// Bytes of their bodies.
 const BYTES_MAX: usize = 1 << 20;
 
-/// Answers lately given, by scope.
+/// Responses given lately, by scope.
 #[derive(Default)]
-pub(crate) struct Answers {
-    by_scope: HashMap<[u8; 32], Remembered>,
+pub(crate) struct RecentResponses {
+    by_scope: HashMap<[u8; 32], Recent>,
     order: VecDeque<([u8; 32], u64)>,
     /// Bytes of the bodies.
     bytes: usize,
-    /// The seq after which every answer is still here.
+    /// The seq after which every response is still here.
     floor: u64,
 }
 
 /// What this memory knows of a request.
-pub(crate) enum Known {
-    /// Its first answer.
-    First(KeptAnswer),
-    /// That it was not answered before.
-    New,
-    /// Nothing: storage must be asked again.
-    Forgotten,
+pub(crate) enum Recall {
+    /// Its first response.
+    Found(StoredResponse),
+    /// It was not answered before.
+    Unknown,
+    /// It may have been answered before: storage must be asked again.
+    Evicted,
 }
 
-struct Remembered {
+struct Recent {
     given_at: Timestamp,
-    first: FirstAnswer,
+    first: FirstResponse,
 }
 
-impl Answers {
+impl RecentResponses {
     /// An empty memory of an app whose durable seq is `seq`.
     pub(crate) fn since(seq: u64) -> Self {
         Self { floor: seq, ..Self::default() }
@@ -54,31 +54,31 @@ impl Answers {
     ///
     /// # Errors
     /// `conflict` when the key came with another body.
-    pub(crate) fn again(&self, asked: &Unanswered, now: Timestamp) -> Result<Known> {
-        let once = &asked.request.once;
-        let kept = |known: &&Remembered| known.given_at.plus_seconds(KEPT_FOR_S) > now;
-        match self.by_scope.get(&once.scope).filter(kept) {
-            Some(known) => Ok(Known::First(known.first.clone().again(once)?)),
-            None if asked.checked_at_seq < self.floor => Ok(Known::Forgotten),
-            None => Ok(Known::New),
+    pub(crate) fn recall(&self, checked: &CheckedIdempotency, now: Timestamp) -> Result<Recall> {
+        let request = &checked.idempotency.request;
+        let kept = |known: &&Recent| known.given_at.plus_seconds(KEPT_FOR_S) > now;
+        match self.by_scope.get(&request.scope).filter(kept) {
+            Some(known) => Ok(Recall::Found(known.first.clone().replay_for(request)?)),
+            None if checked.checked_at_seq < self.floor => Ok(Recall::Evicted),
+            None => Ok(Recall::Unknown),
         }
     }
 
-    /// Remembers an answer given now, at `seq`.
+    /// Remembers a response given now, at `seq`.
     pub(crate) fn remember(
         &mut self,
-        Once { scope, body_hash }: Once,
+        IdempotentRequest { scope, body_hash }: IdempotentRequest,
         seq: u64,
         now: Timestamp,
-        answer: KeptAnswer,
+        response: StoredResponse,
     ) {
         // One that is too old to be given again.
         self.forget(&scope);
-        self.bytes += answer.body.len();
-        let known = Remembered { given_at: now, first: FirstAnswer { body_hash, answer } };
+        self.bytes += response.body.len();
+        let known = Recent { given_at: now, first: FirstResponse { body_hash, response } };
         self.by_scope.insert(scope, known);
         self.order.push_back((scope, seq));
-        while (self.order.len() > ANSWERS_MAX || self.bytes > BYTES_MAX)
+        while (self.order.len() > RESPONSES_MAX || self.bytes > BYTES_MAX)
             && let Some((scope, seq)) = self.order.pop_front()
         {
             self.take(&scope);
@@ -88,11 +88,11 @@ impl Answers {
 
     fn take(&mut self, scope: &[u8; 32]) -> bool {
         let known = self.by_scope.remove(scope);
-        self.bytes -= known.as_ref().map_or(0, |known| known.first.answer.body.len());
+        self.bytes -= known.as_ref().map_or(0, |known| known.first.response.body.len());
         known.is_some()
     }
 
-    /// Forgets an answer that was never committed.
+    /// Forgets a response that was never committed.
     pub(crate) fn forget(&mut self, scope: &[u8; 32]) {
         if self.take(scope) {
             self.order.retain(|(kept, _)| kept != scope);

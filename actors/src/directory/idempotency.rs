@@ -1,0 +1,69 @@
+//! `Idempotency-Key` on routes of no app: the first response is kept and given again.
+
+use std::{future::Future, sync::Arc};
+
+use rookery_domain::{
+    Result,
+    idempotency::{Idempotent, IdempotentRequest, StoredResponse},
+};
+use rookery_storage::idempotency::{KeepResponse, global};
+use tokio::sync::Mutex;
+
+use super::Directory;
+use crate::task::to_the_end;
+
+/// Locks that requests share by their keys: as many of different keys may be answered side by side.
+const KEY_LOCKS: usize = 64;
+
+/// Requests of one key hold one lock, one at a time.
+pub(super) struct KeyLocks([Arc<Mutex<()>>; KEY_LOCKS]);
+
+impl Default for KeyLocks {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| Arc::default()))
+    }
+}
+
+impl Directory {
+    /// Runs `make`, which hands its [`KeepResponse`] to the transaction; or answers as the same request was
+    /// answered before, where that can be repeated. `kept` is what a repeated request is told of
+    /// what was made. Runs to its end whatever the caller does.
+    ///
+    /// # Errors
+    /// `conflict`, when the key was used with another body; whatever `make` refuses, which is not
+    /// kept.
+    pub async fn idempotent<T, F>(
+        &self,
+        request: Option<IdempotentRequest>,
+        kept: impl Fn(&T) -> StoredResponse + Send + Sync + 'static,
+        make: impl FnOnce(KeepResponse<T>) -> F + Send + 'static,
+    ) -> Result<Idempotent<T>>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T>> + Send,
+    {
+        let this = self.clone();
+        to_the_end(async move {
+            let Some(request) = request else {
+                return make(KeepResponse::nothing()).await.map(Idempotent::Fresh);
+            };
+            let core = &this.core;
+            let lock = usize::from(request.scope[0]) % KEY_LOCKS;
+            let _held = core.key_locks.0[lock].lock().await;
+            let now = core.now();
+            if let Some(first) = global::find(&core.db, request.scope, now).await? {
+                return first.replay_for(&request).map(Idempotent::Replayed);
+            }
+            let refused = match make(KeepResponse::new(request, now, kept)).await {
+                Ok(made) => return Ok(Idempotent::Fresh(made)),
+                Err(error) => error,
+            };
+            // The first request may have been given up, and what it began may have ended since.
+            match global::find(&core.db, request.scope, now).await {
+                Ok(Some(first)) => first.replay_for(&request).map(Idempotent::Replayed),
+                Ok(None) | Err(_) => Err(refused),
+            }
+        })
+        .await
+    }
+}
