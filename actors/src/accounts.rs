@@ -96,7 +96,7 @@ struct Counted {
 
 /// What an account counts of an app while it is dormant.
 #[derive(Clone)]
-pub(crate) struct Settled {
+pub(crate) struct DormantRows {
     /// The account that counts it.
     pub(crate) account: Arc<Account>,
     /// Rows.
@@ -104,14 +104,14 @@ pub(crate) struct Settled {
 }
 
 impl CountedRows {
-    /// The rows of an app of which storage holds `rows`. `settled` is what was counted since its
+    /// The rows of an app of which storage holds `rows`. `dormant` is what was counted since its
     /// last incarnation, by this account or, when the owner changed in a commit whose outcome
     /// nobody heard, by another. `None` for the first incarnation: the account was seeded from
     /// storage then.
-    pub(crate) fn open(account: Arc<Account>, rows: u64, settled: Option<Settled>) -> Self {
+    pub(crate) fn open(account: Arc<Account>, rows: u64, dormant: Option<DormantRows>) -> Self {
         let rows = rows as i64;
-        if let Some(settled) = settled {
-            settled.account.add(-settled.rows);
+        if let Some(dormant) = dormant {
+            dormant.account.add(-dormant.rows);
             account.add(rows);
         }
         Self(Mutex::new(Counted { account, rows: Some(rows) }))
@@ -164,11 +164,11 @@ impl CountedRows {
 
     /// Closes it: the account counts `rows` of the app, as many as are published. `None` when it
     /// was closed before.
-    pub(crate) fn close(&self, rows: i64) -> Option<Settled> {
+    pub(crate) fn close(&self, rows: i64) -> Option<DormantRows> {
         let mut counted = self.0.lock();
         let before = counted.rows.take()?;
         counted.account.add(rows - before);
-        Some(Settled { account: counted.account.clone(), rows })
+        Some(DormantRows { account: counted.account.clone(), rows })
     }
 }
 

@@ -91,8 +91,8 @@ impl AppHandle {
     }
 
     /// Asks the running actor to rest, as the hibernation worker does.
-    pub fn rest(&self) {
-        self.slot.rest();
+    pub fn ask_to_hibernate(&self) {
+        self.slot.hibernate();
     }
 
     /// Forgets the app in the registry, as the end of a purge does.
@@ -143,8 +143,8 @@ impl RowsBox {
     }
 
     /// Puts rows that were put since into order.
-    pub fn settle(&mut self) {
-        self.0.settle();
+    pub fn sort_pending(&mut self) {
+        self.0.sort_pending();
     }
 
     /// The rows behind a place, oldest first.

@@ -118,7 +118,7 @@ async fn networks_that_share_a_counter_never_write_over_the_apps_own() {
             Caller::Anonymous { participant: ParticipantId::new(), network: 1 << 50, share: None };
         refused.extend(app.apply(visitor, create(key, "{}")).await.err());
         while app.state() == SlotState::Live {
-            app.rest();
+            app.ask_to_hibernate();
             tokio::task::yield_now().await;
         }
     }
@@ -149,7 +149,7 @@ async fn a_budget_that_was_spent_a_day_early_is_free_again_after_the_next_midnig
         let answer = app.apply(visitor, create(key, "{}")).await;
         refused.push(answer.err().map(|error| error.code));
         while app.state() == SlotState::Live {
-            app.rest();
+            app.ask_to_hibernate();
             tokio::task::yield_now().await;
         }
     }

@@ -24,7 +24,7 @@ fn a_hammered_app_that_is_put_to_rest_all_the_time_loses_nothing() {
             }));
             let rests = async {
                 for _ in 0..50 {
-                    app.rest();
+                    app.ask_to_hibernate();
                     tokio::task::yield_now().await;
                 }
             };
@@ -56,7 +56,7 @@ fn a_follower_keeps_its_app_awake_only_while_it_waits() {
         };
         until("a follower", || app.observe().followers > 0).await;
         for _ in 0..20 {
-            app.rest();
+            app.ask_to_hibernate();
             tokio::task::yield_now().await;
         }
         assert_eq!(app.state(), SlotState::Live);

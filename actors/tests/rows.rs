@@ -107,7 +107,7 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
                 }
             }
             Step::Settle => {
-                rows.settle();
+                rows.sort_pending();
                 prop_assert_eq!(rows.all(), model.sorted());
             }
             Step::Append(_) | Step::AppendAtOnce(_) | Step::Restore(..) => {}
@@ -115,7 +115,7 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
         prop_assert_eq!(before.all(), kept, "a clone changed");
         prop_assert_eq!(rows.count(), model.0.len());
     }
-    rows.settle();
+    rows.sort_pending();
     let (sorted, newest_first) = (model.sorted(), model.newest_first());
     prop_assert_eq!(&rows.all(), &sorted);
     prop_assert_eq!(&rows.newest_first(None), &newest_first);
@@ -187,10 +187,10 @@ fn many_rows_that_come_before_many_others_find_room() {
     for n in 0..ROWS {
         rows.put(row(format!("now-{n}"), n * 500));
         if n % 100 == 0 {
-            rows.settle();
+            rows.sort_pending();
         }
     }
-    rows.settle();
+    rows.sort_pending();
     let all = rows.all();
     assert_eq!(all.len() as i64, 2 * ROWS);
     let place = |row: &Arc<Row>| (moment(row), row.key().to_owned());

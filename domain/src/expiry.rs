@@ -33,7 +33,7 @@ impl Expiry {
     ///
     /// # Errors
     /// `invalid_request`, for an end that is in the past or too far away.
-    pub fn settle(self, now: Timestamp, max_s: i64) -> Result<Timestamp> {
+    pub fn resolve(self, now: Timestamp, max_s: i64) -> Result<Timestamp> {
         let (member, end) = match self {
             Self::At(at) => ("expires_at", at),
             Self::In(seconds) => ("expires_in_s", now.plus_seconds(seconds.into())),

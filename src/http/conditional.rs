@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A list's answer in JSON, with a strong entity tag; whether the caller has it already is looked
-/// at by the boundary ([`ReadConditions::settle`]).
+/// at by the boundary ([`ReadConditions::apply_to`]).
 pub fn tagged(body: String) -> Response {
     let etag = strong_etag(body.as_bytes());
     IfNoneMatch::default().answer(&etag, || RawJson(body).into_response())
@@ -44,7 +44,7 @@ impl IfNoneMatch {
 
     /// Makes a whole answer to a read a 304, when the caller has it already. No 304 says how long
     /// it is: that would be the length of the whole answer (RFC 9110, 8.6).
-    pub fn settle(&self, response: &mut Response) {
+    pub fn apply_to(&self, response: &mut Response) {
         let etag = response.headers().get(header::ETAG).and_then(|etag| etag.to_str().ok());
         let held = etag.is_some_and(|etag| self.holds(etag));
         if held && response.status() == StatusCode::OK {
@@ -116,7 +116,7 @@ impl ReadConditions {
     /// Holds the answer's entity tag, if it has one, against both, `If-Match` first (RFC 9110, 13.2.2).
     /// One that `If-Match` does not name is not sent: `conflict` in the API, as for a write, and 412
     /// for a `file`.
-    pub fn settle(&self, response: &mut Response, file: bool) {
+    pub fn apply_to(&self, response: &mut Response, file: bool) {
         match self.refusal(response) {
             Some(refusal) => {
                 let mut refused = match file {
@@ -129,7 +129,7 @@ impl ReadConditions {
                 *refused.extensions_mut() = known;
                 *response = refused;
             }
-            None => self.if_none_match.settle(response),
+            None => self.if_none_match.apply_to(response),
         }
     }
 

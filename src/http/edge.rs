@@ -126,7 +126,7 @@ impl Edge {
     {
         let began = Instant::now();
         let (mut parts, body) = request.into_parts();
-        let host = origin::settle_host(&mut parts);
+        let host = origin::resolve_host(&mut parts);
         let (origin, routes) = self.origin(&mut parts);
         let passing = self.enter(&parts, (began, peer), &origin, routes);
         let (body, leftover) = linger::watch(&parts.headers, body);
@@ -263,7 +263,7 @@ impl Edge {
         app: Option<AppHandle>,
     ) -> Response {
         if let Some(conditions) = &passing.conditions {
-            conditions.settle(&mut response, !passing.is_private());
+            conditions.apply_to(&mut response, !passing.is_private());
         }
         match passing.loads_page {
             true => refused::show(&self.state, &mut response, &passing.request_id),

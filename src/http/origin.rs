@@ -93,7 +93,7 @@ impl Origin {
 ///
 /// # Errors
 /// What is wrong with the host that it names.
-pub(super) fn settle_host(parts: &mut Parts) -> Result<(), &'static str> {
+pub(super) fn resolve_host(parts: &mut Parts) -> Result<(), &'static str> {
     let mut given = parts.headers.get_all(header::HOST).iter();
     match (given.next(), given.next()) {
         (Some(host), None) if host.to_str().ok().and_then(Origins::host_name).is_none() => {

@@ -1,7 +1,7 @@
 //! What one commit is made of, and how it can end.
 //!
 //! An app's actor seals a [`Group`]; a lane of the writer makes those that wait durable together
-//! and settles each group's [`Ticket`]. The words here are shared by both databases;
+//! and resolves each group's [`Ticket`]. The words here are shared by both databases;
 //! how they are written down is in `writer`.
 
 use std::{fmt, sync::Arc};
@@ -175,7 +175,7 @@ fn content(event: &Event) -> Option<&str> {
 /// Receives a group's outcome. Called on the writer's thread: it must return at once.
 pub trait Ticket: Send {
     /// The group ended like this.
-    fn settle(self: Box<Self>, outcome: Outcome);
+    fn resolve(self: Box<Self>, outcome: Outcome);
 }
 
 /// How a commit ended.

@@ -146,7 +146,7 @@ enum Cause {
     Broken(String),
     /// The database answered: not now.
     Transient(String),
-    /// No answer came, or one that does not settle a COMMIT.
+    /// No answer came, or one that does not tell how a COMMIT ended.
     Lost(String),
     /// The database answered: never.
     Refused(String),

@@ -103,8 +103,8 @@ impl Actor for AppActor {
                 app.seal_asked = false;
                 app.seal(&myself);
             }
-            Message::Settled(group, outcome) => app.settled(&myself, group, outcome),
-            Message::Rest => app.rest(&myself),
+            Message::CommitEnded(group, outcome) => app.commit_ended(&myself, group, outcome),
+            Message::Hibernate => app.hibernate(&myself),
             Message::Restart => app.restart(&myself),
             #[cfg(feature = "faults")]
             Message::Panic => panic!("injected"),
@@ -153,7 +153,7 @@ impl App {
         let took = began.elapsed();
         self.slow_streak = aside::streak(self.slow_streak, took);
         if self.slow_streak == aside::SLOW_STREAK {
-            self.slot.was_slow(self.env.uptime());
+            self.slot.clock.was_slow(self.env.uptime());
         }
         if let Some(trace) = &trace {
             end_span(trace, "decide", began, answer.as_ref().err(), self.slot.id);
@@ -238,17 +238,17 @@ impl App {
             return;
         }
         self.groups += 1;
-        self.working.root.settle();
+        self.working.root.sort_pending();
         let root = Arc::new(self.working.root.clone());
         let open = std::mem::take(&mut self.working.open);
         let prev = self.published.load().seq;
         let (group, in_flight) = seal(self.slot.id, self.groups, prev, root, open, myself.clone());
         self.in_flight = Some(in_flight);
-        self.slot.doubt(self.incarnation);
+        self.slot.commit_began(self.incarnation);
         self.env.store.submit(group);
     }
 
-    fn settled(&mut self, myself: &ActorRef<Message>, group: u64, outcome: Outcome) {
+    fn commit_ended(&mut self, myself: &ActorRef<Message>, group: u64, outcome: Outcome) {
         let Some(in_flight) = self.in_flight.take_if(|one| one.number == group) else { return };
         match outcome {
             Outcome::Committed => self.committed(myself, in_flight),
@@ -281,7 +281,7 @@ impl App {
 
     fn committed(&mut self, myself: &ActorRef<Message>, in_flight: InFlight) {
         let InFlight { mut root, replies, history_bytes, .. } = in_flight;
-        self.slot.add_history(history_bytes as u64);
+        self.slot.history.add(history_bytes as u64);
         if root.purged > PURGED_MAX {
             let purged = self.working.private.fold_purged(&self.working.open.journal);
             self.working.root.purged = purged;
@@ -293,7 +293,7 @@ impl App {
         let destroyed = root.record.status == AppStatus::Purging;
         let before = self.published.swap(root);
         self.env.observer.published(self.slot.id, Some(&before), Some(&self.published.load()));
-        self.slot.clear_doubt();
+        self.slot.commit_ended();
         self.count_writes(&replies);
         release(replies);
         self.slot.hub.wake();
@@ -330,7 +330,7 @@ impl App {
             Zone::parse(&self.working.root.record.timezone).unwrap_or(Zone::UTC);
         // What is durable can be looked up in storage; what is not must not raise the floor.
         self.working.private.responses.forget_all(self.working.root.seq);
-        self.slot.clear_doubt();
+        self.slot.commit_ended();
         refuse(in_flight.replies.into_iter().chain(open.replies), why);
         // For those who wait until this group has come to an end.
         self.slot.hub.wake();
@@ -374,7 +374,7 @@ impl App {
     }
 
     /// Stops, if nobody needs the app now.
-    fn rest(&mut self, myself: &ActorRef<Message>) {
+    fn hibernate(&mut self, myself: &ActorRef<Message>) {
         let pending = self.in_flight.is_some()
             || self.working.open.writes()
             || !self.working.open.replies.is_empty()

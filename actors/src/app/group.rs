@@ -226,7 +226,7 @@ struct GroupTicket {
 }
 
 impl Ticket for GroupTicket {
-    fn settle(self: Box<Self>, outcome: Outcome) {
-        let _ = self.actor.send_message(Message::Settled(self.number, outcome));
+    fn resolve(self: Box<Self>, outcome: Outcome) {
+        let _ = self.actor.send_message(Message::CommitEnded(self.number, outcome));
     }
 }

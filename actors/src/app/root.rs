@@ -74,8 +74,8 @@ impl Root {
     }
 
     /// Puts rows that came since the last publication into order.
-    pub(crate) fn settle(&mut self) {
-        self.collections.iter_mut().for_each(|shelf| shelf.rows.settle());
+    pub(crate) fn sort_pending(&mut self) {
+        self.collections.iter_mut().for_each(|shelf| shelf.rows.sort_pending());
     }
 
     /// Where the collection `name` stands, if the manifest declares it.

@@ -8,7 +8,7 @@
 //! leaves a hole; holes are squeezed out when they outnumber rows.
 //!
 //! Rows come in by time and not by key. So those of one millisecond stand as they came until
-//! [`Rows::settle`], once for all that are published together.
+//! [`Rows::sort_pending`], once for all that are published together.
 //!
 //! A row may come in the middle too: one that is restored, and every new one after the clock was
 //! ahead and rows were written meanwhile. Where no hole is near, room for more is made there, so that
@@ -97,8 +97,8 @@ pub(crate) type Walk<'a> = Flatten<places::Iter<'a, Arc<Row>>>;
 pub(crate) struct Rows {
     places: Places<Arc<Row>>,
     index: Index,
-    /// The milliseconds in which rows may stand as they came; none when all is settled.
-    unsettled: Vec<Timestamp>,
+    /// The milliseconds in which rows may stand as they came; none when all are sorted.
+    unsorted: Vec<Timestamp>,
 }
 
 impl Rows {
@@ -135,8 +135,8 @@ impl Rows {
             return None;
         }
         let is_latest = last.is_some_and(|last| last.0 == at);
-        if self.unsettled.last() != Some(&at) {
-            self.unsettled.push(at);
+        if self.unsorted.last() != Some(&at) {
+            self.unsorted.push(at);
         }
         let place = if is_latest { self.places.len() } else { self.make_room(at) };
         self.index.insert(digest, place as u32);
@@ -158,14 +158,14 @@ impl Rows {
     }
 
     /// Puts the rows that came since the last time into the order of the others.
-    pub(crate) fn settle(&mut self) {
-        let mut moments = std::mem::take(&mut self.unsettled);
+    pub(crate) fn sort_pending(&mut self) {
+        let mut moments = std::mem::take(&mut self.unsorted);
         moments.sort_unstable();
         moments.dedup();
-        moments.into_iter().for_each(|at| self.settle_moment(at));
+        moments.into_iter().for_each(|at| self.sort_moment(at));
     }
 
-    fn settle_moment(&mut self, at: Timestamp) {
+    fn sort_moment(&mut self, at: Timestamp) {
         let came = self.first_since(at)..self.first_since(next_millisecond(at));
         let came: Vec<_> =
             came.filter_map(|place| Some((place, self.places.get(place)?.clone()))).collect();
@@ -191,8 +191,8 @@ impl Rows {
         }
         let holes = self.places.len() - self.index.len();
         if holes > HOLES_MIN && holes > self.index.len() {
-            // Laid anew, rows count as settled.
-            self.settle();
+            // Laid anew, rows count as sorted.
+            self.sort_pending();
             let rows: Vec<_> = self.iter().cloned().collect();
             *self = rows.into_iter().collect();
         }
@@ -305,11 +305,11 @@ impl FromIterator<Arc<Row>> for Rows {
             .enumerate()
             .filter_map(|(place, row)| Some((Digest::of(row?.key()), place as u32)))
             .collect();
-        Self { places, index, unsettled: Vec::new() }
+        Self { places, index, unsorted: Vec::new() }
     }
 }
 
-/// A walk over settled rows, the newest millisecond first, each by key.
+/// A walk over sorted rows, the newest millisecond first, each by key.
 pub(crate) struct Backwards<'a> {
     rows: &'a Rows,
     /// Behind the places that are left.

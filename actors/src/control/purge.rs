@@ -37,7 +37,7 @@ impl Control {
     pub async fn finish_purge(&self, app: AppId) -> Result<()> {
         self.env().store.barrier().await;
         // Its record says that it is being destroyed, so no later roll-up brings its meters.
-        self.apps.inner.env.collector.settle().await;
+        self.apps.inner.env.collector.round_ended().await;
         while apps::purge::step(&self.db, app).await? {
             if self.apps.is_stopping() {
                 return Ok(());

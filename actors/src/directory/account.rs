@@ -37,7 +37,7 @@ impl Directory {
         self.mutate(async move |core: Arc<Core>| {
             let name = name.as_ref().map(HumanName::as_str);
             let changed = humans::set_name(&core.db, human, name, core.now()).await?;
-            core.settle_human(changed)
+            core.apply_human(changed)
         })
         .await
     }
@@ -50,7 +50,7 @@ impl Directory {
         self.mutate(async move |core: Arc<Core>| {
             let now = core.now();
             let changed = humans::set_marketing_consent(&core.db, human, given, now).await?;
-            core.settle_human(changed)
+            core.apply_human(changed)
         })
         .await
     }
@@ -112,7 +112,7 @@ impl Directory {
                 memory.remove_sessions_of(human);
                 memory.revoke_keys_of(human);
             });
-            let left = left.into_iter().filter_map(|org| core.settle_left(human, org));
+            let left = left.into_iter().filter_map(|org| core.apply_departure(human, org));
             let passed = left.collect();
             core.participants.forget_visits_of(human);
             Ok(passed)
@@ -133,7 +133,7 @@ impl Core {
     }
 
     /// Takes a committed record into memory.
-    pub(super) fn settle_human(&self, changed: Option<Human>) -> Result<Arc<Human>, Failure> {
+    pub(super) fn apply_human(&self, changed: Option<Human>) -> Result<Arc<Human>, Failure> {
         let human = changed.ok_or_else(no_such_account)?;
         self.write(|memory| memory.put_human(human.clone()));
         Ok(Arc::new(human))

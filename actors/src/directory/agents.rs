@@ -133,7 +133,7 @@ impl Directory {
     pub async fn pause_agent(&self, human: HumanId, id: AgentId) -> Result<AgentRecord> {
         self.mutate(async move |core: Arc<Core>| {
             let outcome = keys::pause_all(&core.db, id, human).await?;
-            core.settle(id, outcome)
+            core.apply(id, outcome)
         })
         .await
     }
@@ -145,7 +145,7 @@ impl Directory {
     pub async fn resume_agent(&self, human: HumanId, id: AgentId) -> Result<AgentRecord> {
         self.mutate(async move |core: Arc<Core>| {
             let outcome = keys::resume_all(&core.db, id, human).await?;
-            core.settle(id, outcome)
+            core.apply(id, outcome)
         })
         .await
     }
@@ -157,7 +157,7 @@ impl Directory {
     pub async fn revoke_agent(&self, human: HumanId, id: AgentId) -> Result<AgentRecord> {
         self.mutate(async move |core: Arc<Core>| {
             let outcome = keys::revoke_all(&core.db, id, human).await?;
-            core.settle(id, outcome)
+            core.apply(id, outcome)
         })
         .await
     }
@@ -176,7 +176,7 @@ impl Directory {
             let (secret, new) = super::keys::draw();
             let (fresh, keep) = (new.id, MintedKey::kept(keep, &secret));
             let outcome = keys::rotate_all(&core.db, id, human, new, core.now(), keep).await?;
-            let record = core.settle(id, outcome)?;
+            let record = core.apply(id, outcome)?;
             let key = record.keys.into_iter().find(|key| key.id == fresh);
             let key = key.ok_or_else(Error::internal)?;
             Ok(MintedKey { key, secret })
@@ -208,7 +208,7 @@ impl Core {
     }
 
     /// Takes what an order over all keys has committed into memory.
-    fn settle(&self, id: AgentId, outcome: KeysOutcome) -> Result<AgentRecord, Failure> {
+    fn apply(&self, id: AgentId, outcome: KeysOutcome) -> Result<AgentRecord, Failure> {
         match outcome {
             KeysOutcome::Done(keys) => {
                 self.write(|memory| memory.put_keys(id, keys));

@@ -203,7 +203,7 @@ impl Directory {
             });
             let new = NewMember { org, by, email, role, members_max: MEMBERS_PER_ORG_MAX };
             let added = orgs::add_member(&core.db, new, core.now(), keep).await?;
-            core.settle_member(added.map_err(refused)?)
+            core.apply_member(added.map_err(refused)?)
         })
         .await
     }
@@ -222,7 +222,7 @@ impl Directory {
     ) -> Result<OrgMemberRecord> {
         self.mutate(async move |core: Arc<Core>| {
             let changed = orgs::set_role(&core.db, org, by, human, role).await?;
-            core.settle_member(changed.map_err(refused)?)
+            core.apply_member(changed.map_err(refused)?)
         })
         .await
     }
@@ -240,7 +240,7 @@ impl Directory {
     ) -> Result<Option<BillingPassed>> {
         self.mutate(async move |core: Arc<Core>| {
             let removed = orgs::remove_member(&core.db, org, by, human, core.now()).await?;
-            Ok(removed.map_err(refused)?.and_then(|left| core.settle_left(human, left)))
+            Ok(removed.map_err(refused)?.and_then(|left| core.apply_departure(human, left)))
         })
         .await
     }
@@ -252,7 +252,7 @@ impl Core {
     }
 
     /// Takes into memory that `human` is in an organization no more, and who is billed for it instead.
-    pub(super) fn settle_left(&self, human: HumanId, left: Org) -> Option<BillingPassed> {
+    pub(super) fn apply_departure(&self, human: HumanId, left: Org) -> Option<BillingPassed> {
         let Org { id: org, billing: to, .. } = left;
         let name = left.name.clone();
         let before = self.write(|memory| {
@@ -266,7 +266,7 @@ impl Core {
     }
 
     /// Takes a committed membership into memory.
-    fn settle_member(&self, member: OrgMember) -> Result<OrgMemberRecord, Failure> {
+    fn apply_member(&self, member: OrgMember) -> Result<OrgMemberRecord, Failure> {
         let record = self.write(|memory| {
             memory.orgs.put_member(member);
             OrgMemberRecord::read(memory, member)

@@ -130,7 +130,7 @@ impl AppHandle {
     /// them.
     fn feed_floor(&self, root: &Root) -> u64 {
         let kept = self.env().options.feed_retention_events;
-        self.slot.floor().max(root.seq.saturating_sub(kept))
+        self.slot.history.floor().max(root.seq.saturating_sub(kept))
     }
 
     /// The time before which events are no longer kept.

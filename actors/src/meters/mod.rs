@@ -228,7 +228,7 @@ impl Collector {
     }
 
     /// Returns when no roll-up that began before is running any more.
-    pub(crate) async fn settle(&self) {
+    pub(crate) async fn round_ended(&self) {
         drop(self.rolling.lock().await);
     }
 }

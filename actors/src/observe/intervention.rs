@@ -19,7 +19,7 @@ impl AppHandle {
     /// # Errors
     /// `conflict` while something is pending, or somebody follows the feed.
     pub async fn hibernate(&self) -> Result<()> {
-        self.leave(|live| drop(live.actor.send_message(Message::Rest))).await
+        self.leave(|live| drop(live.actor.send_message(Message::Hibernate))).await
     }
 
     /// Has the app's actor finish what is begun and leave, then starts it again. What is queued
@@ -44,7 +44,7 @@ impl AppHandle {
     async fn leave(&self, ask: impl FnOnce(&Arc<Live>)) -> Result<()> {
         let Some(live) = self.slot.live() else { return Ok(()) };
         ask(&live);
-        let gone = self.slot.gone(live.incarnation);
+        let gone = self.slot.incarnation_left(live.incarnation);
         timeout(LEAVE_MAX, gone).await.map_err(|_| {
             let queued = self.slot.queued();
             let message = format!(

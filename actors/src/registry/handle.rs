@@ -89,7 +89,7 @@ impl AppHandle {
     /// # Errors
     /// `unavailable`, `app_not_found`.
     pub async fn root(&self) -> Result<Arc<Root>> {
-        self.slot.touch(self.env().uptime());
+        self.slot.clock.touch(self.env().uptime());
         match self.slot.root() {
             Some(root) => Ok(root),
             None => {
@@ -106,7 +106,7 @@ impl AppHandle {
     /// # Errors
     /// As [`AppHandle::root`].
     pub async fn wake(&self) -> Result<bool> {
-        self.slot.touch(self.env().uptime());
+        self.slot.clock.touch(self.env().uptime());
         let deadline = Instant::now() + self.env().options.request_timeout;
         let mut started = false;
         let woken = self.slot.wake(|| {
@@ -172,11 +172,12 @@ impl AppHandle {
         bytes: usize,
         message: &mut Counting<'_>,
     ) -> Result<Reply> {
-        self.slot.touch(self.env().uptime());
+        self.slot.clock.touch(self.env().uptime());
         let deadline = message.began + self.env().options.request_timeout;
         let (queued_at, trace) = (message.began, message.trace.clone());
         let mut permits = self.admit(bytes).inspect_err(|_| message.shed = true)?;
-        let aside = aside::may_take_long(&op, bytes) || self.slot.is_slow(self.env().uptime());
+        let aside =
+            aside::may_take_long(&op, bytes) || self.slot.clock.is_slow(self.env().uptime());
         let mut ask = Box::new(Ask {
             caller,
             op,
@@ -220,7 +221,7 @@ impl AppHandle {
 
     /// Returns when an incarnation that takes no more requests has left.
     async fn until_left(&self, incarnation: u64) {
-        if timeout(LEAVE_MAX, self.slot.gone(incarnation)).await.is_err() {
+        if timeout(LEAVE_MAX, self.slot.incarnation_left(incarnation)).await.is_err() {
             // Its supervisor died with it.
             self.slot.retire(incarnation, StopCause::Ended);
         }
@@ -235,7 +236,7 @@ impl AppHandle {
     pub(crate) async fn until_published(&self) -> Result<()> {
         let ended = self.slot.hub.next();
         let Some(incarnation) = self.slot.committing() else { return Ok(()) };
-        let left = self.slot.gone(incarnation);
+        let left = self.slot.incarnation_left(incarnation);
         let waited = async {
             tokio::select! {
                 _ = ended => {}
@@ -288,7 +289,7 @@ impl AppHandle {
             followers: self.slot.hub.present(),
             rows: root.as_ref().map_or(0, |root| root.totals.live),
             resident_bytes: root.map_or(0, |root| root.resident_bytes()),
-            idle_ms: self.slot.idle_for(self.env().uptime()).as_millis() as u64,
+            idle_ms: self.slot.clock.idle_for(self.env().uptime()).as_millis() as u64,
             crashes: self.slot.crashes(self.env().uptime()),
         }
     }

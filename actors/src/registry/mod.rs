@@ -6,9 +6,11 @@
 
 pub(crate) mod counting;
 mod handle;
+pub(crate) mod history;
 pub(crate) mod shards;
 pub(crate) mod slot;
 mod stage;
+pub(crate) mod use_clock;
 mod wake;
 
 use std::{
@@ -235,8 +237,8 @@ impl Apps {
 
     /// The handle of the slot's app, once the outcome of its last commit is known.
     async fn present(&self, slot: Arc<Slot>) -> Result<AppHandle> {
-        if slot.in_doubt().is_some() {
-            wake::settle_doubt(self, &slot).await?;
+        if slot.unresolved_commit().is_some() {
+            wake::resolve_commit(self, &slot).await?;
         }
         if slot.record.load().status == AppStatus::Purging || slot.is_gone() {
             return Err(Error::app_not_found());

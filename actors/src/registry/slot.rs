@@ -22,10 +22,14 @@ use tokio::{
     time::Instant,
 };
 
-use super::stage::{SlotState, Stage};
+use super::{
+    history::History,
+    stage::{SlotState, Stage},
+    use_clock::UseClock,
+};
 use crate::{
-    accounts::{CountedRows, Settled},
-    app::{aside::SLOW_FOR, message::Message, root::Root},
+    accounts::{CountedRows, DormantRows},
+    app::{message::Message, root::Root},
     feed::hub::Hub,
     meters::Usage,
     observe::{
@@ -71,20 +75,14 @@ pub(crate) struct Slot {
     left: Notify,
     /// Held while a version is prepared and decided: deploys of one app follow each other.
     pub(crate) deploying: AsyncMutex<()>,
-    /// Milliseconds since process start at which somebody last asked for the app.
-    used_ms: AtomicU64,
-    /// Milliseconds since process start until which its decisions are made aside.
-    slow_until_ms: AtomicU64,
+    pub(crate) clock: UseClock,
+    pub(crate) history: History,
     /// The incarnation that has a group with the writer, or had one when it ended: storage may be
     /// newer than `record`. 0 for none.
-    in_doubt: AtomicU64,
-    /// Events up to this number are no longer kept.
-    floor: AtomicU64,
-    /// About how many bytes of events and answers were added since retention looked last.
-    history_bytes: AtomicU64,
+    commit_of: AtomicU64,
     /// The account and how many rows it counts of this app while it is dormant. `None` before the
     /// first incarnation: then the account counts what storage holds.
-    settled: Mutex<Option<Settled>>,
+    dormant_rows: Mutex<Option<DormantRows>>,
 }
 
 impl Slot {
@@ -111,12 +109,10 @@ impl Slot {
             stage: Mutex::new(Stage::Dormant),
             crashes: Mutex::default(),
             left: Notify::new(),
-            used_ms: AtomicU64::new(0),
-            slow_until_ms: AtomicU64::new(0),
-            in_doubt: AtomicU64::new(0),
-            floor: AtomicU64::new(0),
-            history_bytes: AtomicU64::new(0),
-            settled: Mutex::default(),
+            clock: UseClock::default(),
+            history: History::default(),
+            commit_of: AtomicU64::new(0),
+            dormant_rows: Mutex::default(),
         }
     }
 
@@ -238,7 +234,7 @@ impl Slot {
         let mut stage = self.stage.lock();
         if let Some(live) = self.live().filter(|live| live.incarnation == incarnation) {
             self.enter(&mut stage, Stage::Dormant);
-            self.part(&live);
+            self.release(&live);
             self.observer.stopped(cause);
             drop(stage);
             self.left.notify_waiters();
@@ -257,7 +253,7 @@ impl Slot {
         let live = self.live().filter(|live| live.incarnation == incarnation)?;
         let (after, verdict) = self.verdict(cause, since_start, jitter);
         self.enter(&mut stage, after);
-        self.part(&live);
+        self.release(&live);
         self.observer.stopped(StopCause::Crashed);
         drop(stage);
         self.left.notify_waiters();
@@ -285,9 +281,9 @@ impl Slot {
             self.observer.stopped(StopCause::Destroyed);
         }
         let closed = live.and_then(|live| live.counted.close(0));
-        let settled = self.settled.lock().take();
-        if let (None, Some(settled)) = (closed, settled) {
-            settled.account.add(-settled.rows);
+        let dormant = self.dormant_rows.lock().take();
+        if let (None, Some(dormant)) = (closed, dormant) {
+            dormant.account.add(-dormant.rows);
         }
         drop(stage);
         self.left.notify_waiters();
@@ -295,59 +291,59 @@ impl Slot {
     }
 
     /// Lets an incarnation go: what it reserved and never published is given back.
-    fn part(&self, live: &Live) {
+    fn release(&self, live: &Live) {
         self.live.store(None);
         let root = live.root.load();
         self.observer.published(self.id, Some(&root), None);
         let rows = root.counted_rows() as i64;
-        if let Some(settled) = live.counted.close(rows) {
-            self.settle(settled);
+        if let Some(dormant) = live.counted.close(rows) {
+            self.set_dormant_rows(dormant);
         }
     }
 
     /// What is counted of this app since its last incarnation.
-    pub(crate) fn settled(&self) -> Option<Settled> {
-        self.settled.lock().clone()
+    pub(crate) fn dormant_rows(&self) -> Option<DormantRows> {
+        self.dormant_rows.lock().clone()
     }
 
     /// Notes which account counts how many rows of this app.
-    pub(crate) fn settle(&self, settled: Settled) {
-        *self.settled.lock() = Some(settled);
+    pub(crate) fn set_dormant_rows(&self, rows: DormantRows) {
+        *self.dormant_rows.lock() = Some(rows);
     }
 
     /// Notes that a group of this incarnation is with the writer.
-    pub(crate) fn doubt(&self, incarnation: u64) {
-        self.in_doubt.store(incarnation, Ordering::Release);
+    pub(crate) fn commit_began(&self, incarnation: u64) {
+        self.commit_of.store(incarnation, Ordering::Release);
     }
 
     /// Notes that the outcome of the last group is known.
-    pub(crate) fn clear_doubt(&self) {
-        self.in_doubt.store(0, Ordering::Release);
+    pub(crate) fn commit_ended(&self) {
+        self.commit_of.store(0, Ordering::Release);
     }
 
     /// The running incarnation, if a group of it is with the writer.
     pub(crate) fn committing(&self) -> Option<u64> {
         let live = self.live.load();
         live.as_ref()
-            .filter(|_| self.in_doubt.load(Ordering::Acquire) != 0)
+            .filter(|_| self.commit_of.load(Ordering::Acquire) != 0)
             .map(|it| it.incarnation)
     }
 
     /// The incarnation whose last commit has an unknown outcome: until that is known, `record` may be
     /// older than storage.
-    pub(crate) fn in_doubt(&self) -> Option<u64> {
-        let incarnation = self.in_doubt.load(Ordering::Acquire);
+    pub(crate) fn unresolved_commit(&self) -> Option<u64> {
+        let incarnation = self.commit_of.load(Ordering::Acquire);
         (incarnation != 0 && self.live.load().is_none()).then_some(incarnation)
     }
 
     /// Takes the record that storage holds after `incarnation`, whose last commit had an unknown
     /// outcome. An incarnation that has started meanwhile knows better; one that is starting loads
     /// the same.
-    pub(crate) fn learn(&self, incarnation: u64, record: AppRecord) {
+    pub(crate) fn refresh_record(&self, incarnation: u64, record: AppRecord) {
         let stage = self.stage.lock();
-        if !matches!(*stage, Stage::Gone) && self.in_doubt() == Some(incarnation) {
+        if !matches!(*stage, Stage::Gone) && self.unresolved_commit() == Some(incarnation) {
             self.record.store(Arc::new(record));
-            self.clear_doubt();
+            self.commit_ended();
         }
     }
 
@@ -361,46 +357,22 @@ impl Slot {
         self.crashes.lock().crashes(since_start)
     }
 
-    /// Events up to this number are no longer kept.
-    pub(crate) fn floor(&self) -> u64 {
-        self.floor.load(Ordering::Acquire)
-    }
-
-    /// Events up to `seq` are no longer kept.
-    pub(crate) fn raise_floor(&self, seq: u64) {
-        self.floor.fetch_max(seq, Ordering::AcqRel);
-    }
-
-    /// Counts what a commit added to what the app keeps beside its rows.
-    pub(crate) fn add_history(&self, bytes: u64) {
-        self.history_bytes.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    /// Whether more than this many bytes were added since this was last true.
-    pub(crate) fn take_history(&self, bytes: u64) -> bool {
-        let is_more = self.history_bytes.load(Ordering::Relaxed) > bytes;
-        if is_more {
-            self.history_bytes.store(0, Ordering::Relaxed);
-        }
-        is_more
-    }
-
-    /// Whether somebody is on the way to the app, waits in it, or follows it: it does not rest
+    /// Whether somebody is on the way to the app, waits in it, or follows it: it does not hibernate
     /// then.
     pub(crate) fn is_needed(&self) -> bool {
         self.queued() > 0 || self.hub.present() > 0
     }
 
     /// Asks the running incarnation, if there is one, to stop if nothing is pending.
-    pub(crate) fn rest(&self) {
+    pub(crate) fn hibernate(&self) {
         if let Some(live) = self.live() {
             // One that is leaving already needs no asking.
-            let _ = live.actor.send_message(Message::Rest);
+            let _ = live.actor.send_message(Message::Hibernate);
         }
     }
 
     /// Returns once `incarnation` is not the running one any more.
-    pub(crate) async fn gone(&self, incarnation: u64) {
+    pub(crate) async fn incarnation_left(&self, incarnation: u64) {
         loop {
             let left = self.left.notified();
             if self.live.load().as_ref().is_none_or(|live| live.incarnation != incarnation) {
@@ -410,8 +382,8 @@ impl Slot {
         }
     }
 
-    /// A start that was put off, and that nobody has asked for until the streak of crashes had ended by
-    /// itself, is put off no longer: the app rests.
+    /// Ends a wait after crashes once their streak has ended by itself, where nobody asked for the app
+    /// meanwhile: it is dormant then.
     pub(super) fn end_backoff(&self, since_start: Duration) {
         let mut stage = self.stage.lock();
         if matches!(*stage, Stage::BackingOff(_)) && self.crashes(since_start) == 0 {
@@ -422,8 +394,8 @@ impl Slot {
     /// Whether nothing is known of the app here that storage does not hold: nobody asked for it within
     /// `idle`, and it is gone, or dormant and did not crash lately.
     pub(super) fn is_forgettable(&self, since_start: Duration, idle: Duration) -> bool {
-        let is_quiet = || self.in_doubt().is_none() && self.crashes(since_start) == 0;
-        self.idle_for(since_start) >= idle
+        let is_quiet = || self.unresolved_commit().is_none() && self.crashes(since_start) == 0;
+        self.clock.idle_for(since_start) >= idle
             && match *self.stage.lock() {
                 Stage::Gone => true,
                 Stage::Dormant => is_quiet(),
@@ -448,27 +420,6 @@ impl Slot {
             Stage::Quarantined(cause) => SlotState::Quarantined { cause: cause.clone() },
             Stage::Gone => SlotState::Gone,
         }
-    }
-
-    /// Notes that somebody asked for the app.
-    pub(crate) fn touch(&self, since_start: Duration) {
-        self.used_ms.store(since_start.as_millis() as u64, Ordering::Relaxed);
-    }
-
-    /// Notes that its decisions are slow.
-    pub(crate) fn was_slow(&self, since_start: Duration) {
-        let until = (since_start + SLOW_FOR).as_millis() as u64;
-        self.slow_until_ms.store(until, Ordering::Relaxed);
-    }
-
-    /// Whether one was slow lately.
-    pub(crate) fn is_slow(&self, since_start: Duration) -> bool {
-        self.slow_until_ms.load(Ordering::Relaxed) > since_start.as_millis() as u64
-    }
-
-    /// How long ago somebody last asked for the app.
-    pub(crate) fn idle_for(&self, since_start: Duration) -> Duration {
-        since_start.saturating_sub(Duration::from_millis(self.used_ms.load(Ordering::Relaxed)))
     }
 }
 

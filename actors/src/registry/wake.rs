@@ -17,7 +17,7 @@ use super::{
     slot::{Live, Slot, Waking},
 };
 use crate::{
-    accounts::{CountedRows, Settled},
+    accounts::{CountedRows, DormantRows},
     app::{
         actor::{AppActor, Birth},
         birth,
@@ -75,13 +75,13 @@ pub(super) fn jitter(uptime: std::time::Duration) -> f64 {
 
 /// Reads the record of an app whose last commit has an unknown outcome. Starts nothing: an app that
 /// must not start now has a record as well.
-pub(super) async fn settle_doubt(apps: &Apps, slot: &Slot) -> Result<()> {
+pub(super) async fn resolve_commit(apps: &Apps, slot: &Slot) -> Result<()> {
     let look = async {
         let _permit = permit(apps).await?;
         // Others may have found out while this waited for the permit.
-        if let Some(incarnation) = slot.in_doubt() {
+        if let Some(incarnation) = slot.unresolved_commit() {
             let loaded = load(apps, slot).await?;
-            slot.learn(incarnation, loaded.record);
+            slot.refresh_record(incarnation, loaded.record);
         }
         Ok(())
     };
@@ -113,9 +113,9 @@ async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
     let account = env.accounts.get(loaded.record.owner, &*env.store).await?;
     let rows = counted_rows(&loaded.record, loaded.head.totals);
     let floor = loaded.head.floor_seq;
-    let counted = Arc::new(CountedRows::open(account.clone(), rows, slot.settled()));
-    slot.settle(Settled { account, rows: rows as i64 });
-    slot.raise_floor(floor);
+    let counted = Arc::new(CountedRows::open(account.clone(), rows, slot.dormant_rows()));
+    slot.set_dormant_rows(DormantRows { account, rows: rows as i64 });
+    slot.history.raise_floor(floor);
     let working = if birth::may_take_long(&loaded) {
         let (born_in, counted) = (env.clone(), counted.clone());
         env.beside(&env.compiling, move || birth::working(&born_in, loaded, counted)).await??
@@ -125,7 +125,7 @@ async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
     let is_to_write = working.open.writes();
     let root = Arc::new(ArcSwap::from_pointee(working.root.clone()));
     slot.record.store(working.root.record.clone());
-    slot.clear_doubt();
+    slot.commit_ended();
 
     let incarnation = apps.next_incarnation();
     let birth = Birth {

@@ -25,7 +25,7 @@ pub(super) fn round(context: &Context) -> Round {
         let bytes = root.resident_bytes();
         resident += bytes;
         if !slot.is_needed() {
-            apps.push((slot.idle_for(now), bytes, slot));
+            apps.push((slot.clock.idle_for(now), bytes, slot));
         }
     }
     apps.sort_by_key(|(idle, ..)| Reverse(*idle));
@@ -38,7 +38,7 @@ pub(super) fn round(context: &Context) -> Round {
         if *idle < env.options.idle_after && !over_budget {
             break;
         }
-        slot.rest();
+        slot.hibernate();
         resident -= bytes;
         asked += 1;
     }

@@ -159,7 +159,7 @@ pub(super) async fn feeds(context: &Context) -> Result<Round> {
     };
     let mut round = Round::default();
     for slot in context.apps.inner.shards.live_slots() {
-        if slot.take_history(keep.bytes.saturating_mul(FAST_TIMES)) {
+        if slot.history.take_added(keep.bytes.saturating_mul(FAST_TIMES)) {
             round += feed(context, slot.id, keep).await;
         }
     }
@@ -236,7 +236,7 @@ async fn feed(context: &Context, app: AppId, keep: feed::FeedRetention) -> Round
         round = Round { done: round.done + step.events, more: step.more };
         // A reader that still comes with a lower cursor finds a gap instead, and starts anew.
         if let Some(slot) = context.apps.known(app) {
-            slot.raise_floor(step.floor_seq);
+            slot.history.raise_floor(step.floor_seq);
         }
         if !step.more {
             return round;

@@ -74,7 +74,7 @@ async fn run(seed: u64) {
                 }
             }
             45..75 => drop(bench.store.end(fate(&mut rng))),
-            75..80 => client.app.rest(),
+            75..80 => client.app.ask_to_hibernate(),
             80..83 => drop(client.app.inject_panic()),
             83..86 => {
                 let (client, with_entries) = (client.clone(), rng.random_bool(0.5));
@@ -173,7 +173,7 @@ async fn check_end(bench: &Bench, apps: &[AppHandle]) {
         assert_eq!(app.observe().queued, 0, "places in the queue are given back");
         let Some((seq, stored)) = bench.store.picture(app.id()) else { continue };
         // Once more from the beginning: what storage holds is what is served.
-        app.rest();
+        app.ask_to_hibernate();
         until("the actor left", || app.peek().is_none()).await;
         let Ok(root) = while_committing(bench, app.root()).await else { continue };
         assert_eq!(root.seq, seq);

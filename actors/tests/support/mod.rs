@@ -106,7 +106,7 @@ pub(crate) async fn asleep(app: &AppHandle) {
     let rests = || {
         let is_live = app.state() == SlotState::Live;
         if is_live {
-            app.rest();
+            app.ask_to_hibernate();
         }
         !is_live
     };

@@ -38,7 +38,7 @@ use super::{MANIFEST, NOW, row};
 struct Reply(oneshot::Sender<Outcome>);
 
 impl Ticket for Reply {
-    fn settle(self: Box<Self>, outcome: Outcome) {
+    fn resolve(self: Box<Self>, outcome: Outcome) {
         let _ = self.0.send(outcome);
     }
 }

@@ -129,7 +129,7 @@ impl FakeStore {
             }
         }
         for (ticket, outcome) in settle {
-            ticket.settle(outcome);
+            ticket.resolve(outcome);
             self.lock().settled.send_modify(|settled| *settled += 1);
         }
         true
@@ -142,7 +142,7 @@ impl FakeStore {
         let (ticket, outcome) = state.decide(group, Fate::Commit);
         let store = self.clone();
         move || {
-            ticket.settle(outcome);
+            ticket.resolve(outcome);
             store.lock().settled.send_modify(|settled| *settled += 1);
         }
     }

@@ -40,7 +40,7 @@ pub(super) fn check_names(top: &TopLevel<'_>) -> Result<()> {
             ),
         );
     }
-    top.settle(violations)
+    top.finish(violations)
 }
 
 /// The collections, and what is `invalid` about their members.

@@ -55,7 +55,7 @@ pub(super) fn parse_list(
             }
         }
     }
-    top.settle(violations)?;
+    top.finish(violations)?;
     Ok(origins)
 }
 

@@ -138,7 +138,7 @@ fn build(
     let roles = roles::parse(&top, &mut invalid);
     let mut permissions = unless_invalid(permissions::parse(&top, &roles), &invalid)?;
     let collections = collections::parse(&top, &schemas, &mut permissions, &mut invalid);
-    top.settle(invalid)?;
+    top.finish(invalid)?;
     let events = collections::events(&top, &schemas);
     let capabilities = shape::capabilities(&top)?;
     let external_hosts =

@@ -52,7 +52,7 @@ pub(super) fn parse<'a>(
         let path = at(&at("/collections", name), "permissions");
         all.insert(name.as_str(), lists.permissions(collection.get("permissions"), &path));
     }
-    top.settle(lists.violations)?;
+    top.finish(lists.violations)?;
     Ok(all)
 }
 

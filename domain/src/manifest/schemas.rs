@@ -73,7 +73,7 @@ pub(super) fn check<'a>(top: &TopLevel<'a>, limits: &Limits) -> Result<Schemas<'
         }
         by_name.insert(name.as_str(), (source, schema));
     }
-    top.settle(oversize)?;
+    top.finish(oversize)?;
 
     let mut violations = Violations::new(ErrorCode::CollectionSchemaInvalid);
     for place in ["collections", "events"] {
@@ -91,7 +91,7 @@ pub(super) fn check<'a>(top: &TopLevel<'a>, limits: &Limits) -> Result<Schemas<'
             check_definition(definition, limits.row_bytes_max, &mut trials, &mut violations);
         }
     }
-    top.settle(violations)?;
+    top.finish(violations)?;
     Ok(Schemas { by_name })
 }
 

@@ -65,7 +65,7 @@ impl<'a> TopLevel<'a> {
     ///
     /// # Errors
     /// The step's, of a new manifest.
-    pub(super) fn settle(&self, violations: Violations) -> Result<()> {
+    pub(super) fn finish(&self, violations: Violations) -> Result<()> {
         match (violations.finish(), self.mode) {
             (Err(error), Mode::Trust) => {
                 self.refused.borrow_mut().get_or_insert(error);
@@ -204,6 +204,6 @@ pub(super) fn capabilities(top: &TopLevel<'_>) -> Result<Vec<Capability>> {
             capabilities.push(capability);
         }
     }
-    top.settle(violations)?;
+    top.finish(violations)?;
     Ok(capabilities)
 }

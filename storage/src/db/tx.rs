@@ -140,7 +140,7 @@ impl Tx {
     /// Runs a statement; the number of rows it changed.
     pub(crate) async fn execute(&mut self, sql: &'static str, args: Args) -> Result<u64> {
         let result = self.conn.execute(sql.into_sql_str(), &args, true).await;
-        self.settle(result)
+        self.doom_on_error(result)
     }
 
     /// All rows of a statement.
@@ -149,7 +149,7 @@ impl Tx {
             Conn::Sqlite(conn) => all_sqlite(&mut **conn, sql, &args).await,
             Conn::Postgres(pooled) => pooled.all(sql, &args).await,
         };
-        self.settle(result)
+        self.doom_on_error(result)
     }
 
     /// The first row of a statement, if there is one.
@@ -186,12 +186,12 @@ impl Tx {
             // Built from literals and parameters only.
             let sql = AssertSqlSafe(sql).into_sql_str();
             let result = self.conn.execute(sql, &args, false).await;
-            changed += self.settle(result)?;
+            changed += self.doom_on_error(result)?;
         }
         Ok(changed)
     }
 
-    fn settle<T>(&mut self, result: Result<T, sqlx::Error>) -> Result<T> {
+    fn doom_on_error<T>(&mut self, result: Result<T, sqlx::Error>) -> Result<T> {
         result.map_err(|error| {
             self.doomed = true;
             self.waited |= is_lock_timeout(&error);

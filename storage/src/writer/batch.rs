@@ -45,8 +45,8 @@ impl Stage {
     }
 }
 
-/// The groups of one transaction. Whatever happens to the lane, each of them is settled once:
-/// what is left when the batch is dropped, also by a panic, is settled by how far it got.
+/// The groups of one transaction. Whatever happens to the lane, each of them is resolved once:
+/// what is left when the batch is dropped, also by a panic, is resolved by how far it got.
 pub(super) struct Batch<'q> {
     queue: &'q Queue,
     counters: &'q Counters,
@@ -96,10 +96,10 @@ impl Drop for Batch<'_> {
         for Entry { group, outcome } in self.entries.drain(..) {
             let outcome = outcome.unwrap_or_else(|| self.stage.outcome());
             trace(&group, &outcome, groups, self.began);
-            self.counters.settled(&group, &outcome);
-            settle(group, outcome);
+            self.counters.resolved(&group, &outcome);
+            resolve(group, outcome);
         }
-        self.queue.settled();
+        self.queue.batch_ended();
         for barrier in self.barriers.drain(..) {
             // Nobody may wait any more.
             let _ = barrier.send(());
@@ -133,10 +133,10 @@ fn trace(group: &Group, outcome: &Outcome, groups: usize, began: Instant) {
 
 /// Tells a group's ticket. A ticket that panics is a bug of its own and must not take the other
 /// groups of the batch with it.
-pub(super) fn settle(group: Group, outcome: Outcome) {
+pub(super) fn resolve(group: Group, outcome: Outcome) {
     let app = group.app;
     let ticket = group.ticket;
-    if catch_unwind(AssertUnwindSafe(|| ticket.settle(outcome))).is_err() {
-        tracing::error!(app.id = %app, "a ticket panicked while it was settled");
+    if catch_unwind(AssertUnwindSafe(|| ticket.resolve(outcome))).is_err() {
+        tracing::error!(app.id = %app, "a ticket panicked while it was resolved");
     }
 }

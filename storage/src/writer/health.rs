@@ -115,7 +115,7 @@ pub(super) struct Counters {
 
 impl Counters {
     /// Counts how a group ended.
-    pub(super) fn settled(&self, group: &Group, outcome: &Outcome) {
+    pub(super) fn resolved(&self, group: &Group, outcome: &Outcome) {
         match outcome {
             Outcome::Committed => {
                 self.groups.fetch_add(1, Relaxed);

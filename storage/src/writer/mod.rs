@@ -1,9 +1,9 @@
 //! The group-commit writer: makes what apps have decided durable, many apps per fsync.
 //!
 //! An app's actor submits a sealed [`Group`] and goes on; a lane takes all groups that wait,
-//! commits them in one transaction and settles each group's ticket, in order. One lane on SQLite
+//! commits them in one transaction and resolves each group's ticket, in order. One lane on SQLite
 //! (it has one writer at a time), a few on PostgreSQL, by app. Invariants: every submitted group
-//! is settled exactly once, whatever happens to the lane; an outcome never says more than what
+//! is resolved exactly once, whatever happens to the lane; an outcome never says more than what
 //! is known; nothing here knows of replies, actors or permissions.
 
 mod access;
@@ -142,21 +142,21 @@ impl Writer {
         }
     }
 
-    /// Hands a group over; never blocks. Its ticket is settled exactly once, usually on a lane's
+    /// Hands a group over; never blocks. Its ticket is resolved exactly once, usually on a lane's
     /// thread, here when the writer accepts no more. Callers bound the number of groups: an app
-    /// has one in flight at most, and never submits the next before that one has settled.
+    /// has one in flight at most, and never submits the next before that one is resolved.
     pub fn submit(&self, group: Group) {
         let queues = &self.0.shared.queues;
         let lane = group.app.part_of(queues.len());
         queues[lane].submit(group);
     }
 
-    /// Returns when every group submitted before has settled. A wake waits for it before it
+    /// Returns when every group submitted before is resolved. A wake waits for it before it
     /// loads: what a crashed incarnation left behind has landed by then, or never will.
     pub async fn barrier(&self) {
         let waits: Vec<_> = self.0.shared.queues.iter().filter_map(Queue::barrier).collect();
         for wait in waits {
-            // A sender dropped unsent has settled its groups as well.
+            // A sender dropped unsent is resolved its groups as well.
             let _ = wait.await;
         }
     }

@@ -14,7 +14,7 @@ use tokio::sync::{Notify, oneshot, watch};
 
 use super::{
     MAX_BATCH_BYTES, MAX_BATCH_GROUPS,
-    batch::{Batch, Entry, settle},
+    batch::{Batch, Entry, resolve},
     health::Counters,
 };
 use crate::commit::{Abort, Group, Outcome};
@@ -160,7 +160,7 @@ impl Queue {
         Load { waiting: state.waiting, in_flight: state.in_flight, since }
     }
 
-    /// Never blocks. A group that cannot be accepted is settled here.
+    /// Never blocks. A group that cannot be accepted is resolved here.
     pub(super) fn submit(&self, group: Group) {
         let mut state = self.state.lock();
         let refusal = if state.broken {
@@ -172,7 +172,7 @@ impl Queue {
         };
         if let Some(outcome) = refusal {
             drop(state);
-            settle(group, outcome);
+            resolve(group, outcome);
             return;
         }
         state.waiting += 1;
@@ -181,7 +181,7 @@ impl Queue {
         self.wake();
     }
 
-    /// Answers when every group submitted before has settled; `None`: they all have.
+    /// Answers when every group submitted before is resolved; `None`: they all have.
     pub(super) fn barrier(&self) -> Option<oneshot::Receiver<()>> {
         let mut state = self.state.lock();
         if state.waiting == 0 && state.in_flight == 0 {
@@ -200,7 +200,7 @@ impl Queue {
         self.wake();
     }
 
-    /// Accepts and commits no more groups: settles all that wait.
+    /// Accepts and commits no more groups: resolves all that wait.
     pub(super) fn break_store(&self, reason: &str) {
         let mut state = self.state.lock();
         state.broken = true;
@@ -208,7 +208,7 @@ impl Queue {
         let jobs = std::mem::take(&mut state.jobs);
         drop(state);
         self.status.send_replace(LaneStatus::Broken(reason.to_owned()));
-        settle_jobs(jobs, &Outcome::StoreBroken);
+        resolve_jobs(jobs, &Outcome::StoreBroken);
     }
 
     /// Settles what waits for a lane that will not come back.
@@ -217,7 +217,7 @@ impl Queue {
         state.waiting = 0;
         let jobs = std::mem::take(&mut state.jobs);
         drop(state);
-        settle_jobs(jobs, &Outcome::Aborted(Abort::Refused("the writer has stopped".into())));
+        resolve_jobs(jobs, &Outcome::Aborted(Abort::Refused("the writer has stopped".into())));
     }
 
     fn wake(&self) {
@@ -283,16 +283,16 @@ impl Queue {
         Batch::new(self, counters, groups, barriers)
     }
 
-    /// The batch that was taken has settled.
-    pub(super) fn settled(&self) {
+    /// The batch that was taken is resolved.
+    pub(super) fn batch_ended(&self) {
         self.state.lock().in_flight = 0;
     }
 }
 
-fn settle_jobs(jobs: VecDeque<Job>, outcome: &Outcome) {
+fn resolve_jobs(jobs: VecDeque<Job>, outcome: &Outcome) {
     for job in jobs {
         match job {
-            Job::Group(group) => settle(group, outcome.clone()),
+            Job::Group(group) => resolve(group, outcome.clone()),
             Job::Barrier(barrier) => drop(barrier.send(())),
         }
     }

@@ -292,7 +292,7 @@ contract! {
     async fn a_ticket_that_panics_takes_nobody_with_it(test: &TestDb) {
         struct Bomb;
         impl Ticket for Bomb {
-            fn settle(self: Box<Self>, _: Outcome) {
+            fn resolve(self: Box<Self>, _: Outcome) {
                 panic!("a ticket's own bug");
             }
         }

@@ -34,7 +34,7 @@ pub(super) const ENTRIES: &str = "entries";
 struct Reply(oneshot::Sender<Outcome>);
 
 impl Ticket for Reply {
-    fn settle(self: Box<Self>, outcome: Outcome) {
+    fn resolve(self: Box<Self>, outcome: Outcome) {
         let _ = self.0.send(outcome);
     }
 }

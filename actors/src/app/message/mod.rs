@@ -31,9 +31,9 @@ pub(crate) enum Message {
     /// Seal the open group: sent by the actor to itself, behind whatever is queued already.
     Seal,
     /// The group with this number ended.
-    Settled(u64, Outcome),
+    CommitEnded(u64, Outcome),
     /// Stop, if nothing is pending and nobody waits.
-    Rest,
+    Hibernate,
     /// Begin nothing more, finish what is begun, and stop.
     Restart,
     /// Panic (a test's injected fault).
@@ -81,7 +81,7 @@ struct Pending {
 }
 
 /// A request's place in the queue: one of the app's mailbox, and its bytes of the global budget.
-/// Travels with the request into its group and is given back when that is settled.
+/// Travels with the request into its group and is given back when that has ended.
 pub(crate) struct Permits {
     pub(crate) _mailbox: OwnedSemaphorePermit,
     pub(crate) _bytes: OwnedSemaphorePermit,
@@ -177,11 +177,11 @@ impl ReplyPort {
 
     /// Answers.
     pub(crate) fn send(mut self, answer: Result<Reply>) {
-        self.settle(answer);
+        self.reply(answer);
     }
 
     /// Gives the place back, then answers: what is answered counts nowhere as queued.
-    fn settle(&mut self, answer: Result<Reply>) {
+    fn reply(&mut self, answer: Result<Reply>) {
         if let Some(port) = self.port.take() {
             self.permits = None;
             // Whoever asked may have left; what was decided stands all the same.
@@ -202,6 +202,6 @@ impl Drop for ReplyPort {
                 Error::unknown_outcome().caused_by("how its commit ended is unknown")
             }
         };
-        self.settle(Err(error));
+        self.reply(Err(error));
     }
 }

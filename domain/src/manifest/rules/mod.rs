@@ -119,7 +119,7 @@ fn each<R: Area>(
             rules.extend(read(members));
         }
     }
-    top.settle(violations)?;
+    top.finish(violations)?;
     Ok(rules.into())
 }
 

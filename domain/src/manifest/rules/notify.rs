@@ -84,9 +84,9 @@ pub(super) fn parse(top: &TopLevel<'_>, scope: &Scope<'_>) -> Result<Box<[Notify
     let rules = each(top, "notify", ErrorCode::NotifyInvalid, |members| {
         rule(members, scope, &mut refused)
     })?;
-    top.settle(refused.channel)?;
-    top.settle(refused.push)?;
-    top.settle(refused.submitter)?;
+    top.finish(refused.channel)?;
+    top.finish(refused.push)?;
+    top.finish(refused.submitter)?;
     Ok(rules)
 }
 

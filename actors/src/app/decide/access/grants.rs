@@ -20,7 +20,8 @@ use crate::app::{
 
 impl Decision<'_> {
     pub(super) fn mint_grant(&mut self, new: NewGrant) -> Result<Arc<Grant>> {
-        let expires_at = new.expiry.map(|end| end.settle(self.now, GRANT_TTL_S_MAX)).transpose()?;
+        let expires_at =
+            new.expiry.map(|end| end.resolve(self.now, GRANT_TTL_S_MAX)).transpose()?;
         self.check_role("role", &new.role)?;
         if self.working.root.record.unrestricted {
             let message = "this app is unrestricted, so it has no grant links: turn that off first";

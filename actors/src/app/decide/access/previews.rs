@@ -20,7 +20,7 @@ impl Decision<'_> {
     pub(super) fn mint_preview(&mut self, new: NewPreview) -> Result<Arc<Preview>> {
         let NewPreview { id, hash, expiry } = new;
         let expires_at = match expiry {
-            Some(end) => end.settle(self.now, PREVIEW_TTL_S_MAX)?,
+            Some(end) => end.resolve(self.now, PREVIEW_TTL_S_MAX)?,
             None => self.now.plus_seconds(PREVIEW_TTL_S_DEFAULT),
         };
         if self.working.root.record.visibility != Visibility::Private {
