@@ -104,8 +104,8 @@ impl AppHandle {
     #[must_use]
     pub fn published_rows(&self, collection: &str) -> Vec<Arc<Row>> {
         let root = self.peek();
-        let shelf = root.as_ref().and_then(|root| root.shelf(collection));
-        shelf.map_or_else(Vec::new, |shelf| shelf.rows.iter().cloned().collect())
+        let state = root.as_ref().and_then(|root| root.collection(collection));
+        state.map_or_else(Vec::new, |state| state.rows.iter().cloned().collect())
     }
 }
 

@@ -22,9 +22,9 @@ use super::{
     access::AccessTables,
     deploy::EventSchemas,
     group::Open,
-    private::{Private, PrivateShelf, Tomb, TombKind},
+    private::{Private, PrivateCollection, Tomb, TombKind},
     recent_responses::RecentResponses,
-    root::{Root, Shelf, Withheld},
+    root::{CollectionState, Root, Withheld},
     rows::{Digest, DigestMap, Rows},
     tail::Tail,
     working::Working,
@@ -73,17 +73,17 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -
     let is_large = has_long_rows(&loaded);
     let mut rows: HashMap<_, _> =
         loaded.rows.into_iter().map(|stored| (stored.collection, stored.rows)).collect();
-    let (mut collections, mut shelves) = (Vec::new(), Vec::new());
+    let (mut collections, mut privates) = (Vec::new(), Vec::new());
     for (name, decl) in &manifest.collections {
         let rows: Rows = rows.remove(name).unwrap_or_default().into_iter().collect();
         let schema = decl.schema.as_ref().map(|source| env.schemas.in_force(source)).transpose()?;
-        let shelf = Shelf { decl: decl.clone(), rows };
-        let mut private = PrivateShelf { schema, unique: None };
+        let state = CollectionState { decl: decl.clone(), rows };
+        let mut private = PrivateCollection { schema, unique: None };
         if is_large {
-            private.unique_of(loaded.record.id, &shelf);
+            private.unique_of(loaded.record.id, &state);
         }
-        collections.push(shelf);
-        shelves.push(private);
+        collections.push(state);
+        privates.push(private);
     }
     let withheld = withheld(&loaded.tombstones);
     let mut tail = Tail::default();
@@ -95,7 +95,7 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -
     let (budgets, moved) =
         BudgetCounters::load(zone.day(now), loaded.budgets.into_iter().map(budget_record));
     let mut private = Private {
-        shelves,
+        collections: privates,
         tombs: tombs(loaded.tombstones, &loaded.poison),
         version_floor: loaded.head.version_floor,
         events: events(env, &manifest)?,
@@ -192,11 +192,11 @@ pub(super) fn budget_write(record: BudgetRecord) -> BudgetWrite {
 
 /// The event, sharing the served row where it tells of that version, so that the content is in
 /// memory once.
-fn sharing(event: Arc<Event>, collections: &[Shelf]) -> Arc<Event> {
+fn sharing(event: Arc<Event>, collections: &[CollectionState]) -> Arc<Event> {
     let Some(change) = &event.change else { return event };
-    let shelf = collections.iter().find(|shelf| shelf.decl.name == change.collection);
-    let Some((shelf, row)) =
-        shelf.and_then(|shelf| Some((shelf, shelf.rows.get(change.row.key())?)))
+    let state = collections.iter().find(|state| state.decl.name == change.collection);
+    let Some((state, row)) =
+        state.and_then(|state| Some((state, state.rows.get(change.row.key())?)))
     else {
         return event;
     };
@@ -204,7 +204,7 @@ fn sharing(event: Arc<Event>, collections: &[Shelf]) -> Arc<Event> {
         return event;
     }
     let change = RowChange {
-        collection: shelf.decl.name.clone(),
+        collection: state.decl.name.clone(),
         row: row.clone(),
         previous_editor: change.previous_editor,
     };

@@ -69,13 +69,13 @@ fn state(
     collection: &str,
     preview: RetentionPatch,
 ) -> Result<RetentionState> {
-    let shelf = view.shelf(collection)?;
-    let author = shelf.decl.retention;
+    let state = view.collection(collection)?;
+    let author = state.decl.retention;
     let owner = view.root.record.retention.get(collection).copied().unwrap_or_default();
     let owner = preview.apply(owner)?;
     let effective = retention::effective(author, owner);
-    let created = || shelf.rows.iter().map(|row| row.created_at);
-    let prune = retention::prune_impact(effective, now, shelf.rows.len() as u64, created());
+    let created = || state.rows.iter().map(|row| row.created_at);
+    let prune = retention::prune_impact(effective, now, state.rows.len() as u64, created());
     let next_run_at = retention::next_run(effective, now, prune, created().next());
     Ok(RetentionState { author, owner, effective, prune, next_run_at })
 }

@@ -18,8 +18,8 @@ use serde_json::json;
 use super::{
     aside::Limit,
     deploy::DeployPlan,
-    private::PrivateShelf,
-    root::{Root, Shelf},
+    private::PrivateCollection,
+    root::{CollectionState, Root},
     rows::{Digest, Rows},
     unique,
 };
@@ -30,8 +30,8 @@ const KEYS_TOLD_MAX: usize = 20;
 /// The rows under the new manifest, and which of them come and go.
 #[derive(Default)]
 pub(super) struct CarriedOver {
-    pub(super) shelves: Vec<Shelf>,
-    pub(super) private: Vec<PrivateShelf>,
+    pub(super) collections: Vec<CollectionState>,
+    pub(super) private: Vec<PrivateCollection>,
     pub(super) detach: Vec<(Arc<str>, Arc<Row>)>,
     pub(super) reattach: Vec<(Arc<str>, Arc<Row>)>,
     /// Rows that fit and stay detached, because others hold their unique values: how many, by
@@ -74,7 +74,7 @@ pub(super) fn unfit_rows(root: &Root, plan: &DeployPlan, limit: Limit) -> Result
     let hash = |source: &Option<SchemaSource>| source.as_ref().map(|source| source.hash);
     let mut unfit = UnfitRows::new();
     for (name, decl) in &plan.manifest.collections {
-        let (Some(old), Some(schema)) = (root.shelf(name), plan.schemas.get(name)) else {
+        let (Some(old), Some(schema)) = (root.collection(name), plan.schemas.get(name)) else {
             continue;
         };
         if hash(&old.decl.schema) == hash(&decl.schema) {
@@ -102,14 +102,14 @@ pub(super) fn carry_over(
     is_detached: impl Fn(&str, &Row) -> bool,
 ) -> Result<CarriedOver> {
     let mut carried = CarriedOver::default();
-    for shelf in &root.collections {
-        if !plan.manifest.collections.contains_key(&shelf.decl.name) {
-            let name = &shelf.decl.name;
-            carried.detach.extend(shelf.rows.iter().map(|row| (name.clone(), row.clone())));
+    for state in &root.collections {
+        if !plan.manifest.collections.contains_key(&state.decl.name) {
+            let name = &state.decl.name;
+            carried.detach.extend(state.rows.iter().map(|row| (name.clone(), row.clone())));
         }
     }
     for (name, decl) in &plan.manifest.collections {
-        let old = root.shelf(name);
+        let old = root.collection(name);
         let schema = plan.schemas.get(name);
         let mut rows = old.map(|old| old.rows.clone()).unwrap_or_default();
         if let (Some(old), Some(unfit)) =
@@ -139,8 +139,8 @@ pub(super) fn carry_over(
         }
         rows.put_all(&back);
         carried.reattach.extend(back.into_iter().map(|row| (name.clone(), row)));
-        carried.shelves.push(Shelf { decl: decl.clone(), rows });
-        carried.private.push(PrivateShelf { schema: schema.cloned(), unique: Some(index) });
+        carried.collections.push(CollectionState { decl: decl.clone(), rows });
+        carried.private.push(PrivateCollection { schema: schema.cloned(), unique: Some(index) });
     }
     Ok(carried)
 }

@@ -17,7 +17,7 @@ impl AppHandle {
     /// `collection_not_found`; those of a read.
     pub async fn challenge(&self, caller: &Caller, collection: &str) -> Result<Challenge> {
         let view = self.view(caller).await?;
-        let name = view.shelf(collection)?.decl.name.clone();
+        let name = view.collection(collection)?.decl.name.clone();
         let env = self.env();
         let (now, rng) = (env.clock.now(), &mut rand::rng());
         Ok(Challenge::new(&env.key, self.id(), &name, now, MAX_NUMBER_DEFAULT, rng))
@@ -27,13 +27,13 @@ impl AppHandle {
     /// provider is not asked about writes that are refused before. The decision is the actor's.
     pub async fn would_ask_for_challenge(&self, caller: &Caller, collection: &str) -> bool {
         let Ok(view) = self.view(caller).await else { return false };
-        view.shelf(collection).is_ok_and(|shelf| {
-            let lists = &shelf.decl.permissions;
+        view.collection(collection).is_ok_and(|state| {
+            let lists = &state.decl.permissions;
             // Also where rows are only appended: that an upsert finds one is told after its challenge.
             let may = [&lists.write, &lists.update]
                 .iter()
                 .any(|list| RowScope::of_list(&view.standing, list) != RowScope::None);
-            shelf.decl.challenge && !view.standing.read_only && may
+            state.decl.challenge && !view.standing.read_only && may
         })
     }
 }

@@ -27,7 +27,7 @@ use super::{
     carry_over::{CarriedOver, Unfit, UnfitRows, carry_over, next_version, unfit_rows},
     decide::Decision,
     private::TombKind,
-    root::{Root, Shelf, Withheld},
+    root::{CollectionState, Root, Withheld},
     rows::Digest,
     working::{Stamp, Undo},
 };
@@ -118,13 +118,16 @@ impl LiveRows for RowsToday<'_> {
 /// # Errors
 /// What `force` does not help against: `conflict`, `unique_backfill_conflict` (with the breaks beside
 /// it), `unavailable` when it takes too long.
-pub(crate) fn dry_run(root: &Root, plan: &DeployPlan) -> Result<(DeployReport, Vec<Shelf>)> {
+pub(crate) fn dry_run(
+    root: &Root,
+    plan: &DeployPlan,
+) -> Result<(DeployReport, Vec<CollectionState>)> {
     let limit = Limit::of_deploy();
     let unfit = unfit_rows(root, plan, limit)?;
     let breaks = breaks_of(root, plan, &unfit)?;
     let carried = carry_over(root, plan, &unfit, limit, |_, _| true)
         .map_err(|error| compat::refused_beside(error, &breaks))?;
-    Ok((report(root, plan, &carried, breaks), carried.shelves))
+    Ok((report(root, plan, &carried, breaks), carried.collections))
 }
 
 fn report(
@@ -198,11 +201,11 @@ impl Decision<'_> {
 
     fn apply(&mut self, plan: &DeployPlan, carried: CarriedOver) {
         let working = &mut *self.working;
-        let shelves = std::mem::replace(&mut working.private.shelves, carried.private);
+        let collections = std::mem::replace(&mut working.private.collections, carried.private);
         let events = std::mem::replace(&mut working.private.events, plan.events.clone());
-        working.open.journal.push(Undo::Shelves(Box::new((shelves, events))));
+        working.open.journal.push(Undo::Collections(Box::new((collections, events))));
         working.root.manifest = plan.manifest.clone();
-        working.root.collections = carried.shelves;
+        working.root.collections = carried.collections;
         let at = working.next_time(self.now);
         let stamp = Stamp { by: self.standing.principal, at, silent: false };
         for (collection, row) in carried.detach {

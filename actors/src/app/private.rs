@@ -12,7 +12,7 @@ use rookery_storage::commit::RowState;
 use super::{
     deploy::EventSchemas,
     recent_responses::RecentResponses,
-    root::Shelf,
+    root::CollectionState,
     rows::{Digest, DigestMap},
     spent::Spent,
     unique,
@@ -22,7 +22,7 @@ use super::{
 /// The part of the state that is not published.
 pub(crate) struct Private {
     /// Beside the root's collections, in the same order.
-    pub(crate) shelves: Vec<PrivateShelf>,
+    pub(crate) collections: Vec<PrivateCollection>,
     /// Keys whose row is not live, by collection (also of collections no longer declared).
     pub(crate) tombs: HashMap<Arc<str>, DigestMap<Tomb>>,
     /// At least the highest version of the purged rows whose keys are forgotten.
@@ -78,19 +78,23 @@ impl Private {
 
 /// What is private of one collection.
 #[derive(Clone, Default)]
-pub(crate) struct PrivateShelf {
+pub(crate) struct PrivateCollection {
     pub(crate) schema: Option<Arc<CompiledSchema>>,
     /// For each unique field, in declared order: normal form to the key of the row that holds it.
     /// None until a write asks, where few rows were loaded: most of what wakes an app only reads.
     pub(crate) unique: Option<Vec<DigestMap<Digest>>>,
 }
 
-impl PrivateShelf {
-    /// The unique indexes beside `shelf`, made of its rows where they are not there yet. To be asked
+impl PrivateCollection {
+    /// The unique indexes beside `state`, made of its rows where they are not there yet. To be asked
     /// for before the first row of an incarnation changes: what takes a change back takes it back in
     /// them, too.
-    pub(crate) fn unique_of(&mut self, app: AppId, shelf: &Shelf) -> &mut [DigestMap<Digest>] {
-        let Shelf { decl, rows } = shelf;
+    pub(crate) fn unique_of(
+        &mut self,
+        app: AppId,
+        state: &CollectionState,
+    ) -> &mut [DigestMap<Digest>] {
+        let CollectionState { decl, rows } = state;
         self.unique.get_or_insert_with(|| {
             let (indexes, shared) = unique::index_of(&decl.unique, rows);
             if let Some(field) = shared {

@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use super::{
     decide::append_only,
     page::PageText,
-    root::{Root, Shelf},
+    root::{CollectionState, Root},
     scan::Scan,
     standing::standing,
 };
@@ -105,8 +105,8 @@ impl View {
     ///
     /// # Errors
     /// `collection_not_found`.
-    pub(crate) fn shelf(&self, collection: &str) -> Result<&Shelf> {
-        self.root.shelf(collection).ok_or_else(|| Error::collection_not_found(collection))
+    pub(crate) fn collection(&self, collection: &str) -> Result<&CollectionState> {
+        self.root.collection(collection).ok_or_else(|| Error::collection_not_found(collection))
     }
 }
 
@@ -130,13 +130,13 @@ impl AppHandle {
         let mut missed_at = None;
         loop {
             let view = self.view(caller).await?;
-            let shelf = view.shelf(collection)?;
-            let access = Access::new(&view.standing, &shelf.decl);
+            let state = view.collection(collection)?;
+            let access = Access::new(&view.standing, &state.decl);
             // Before anything is known of the row: the refusal tells nothing about the key.
             if include_deleted {
                 access.trash()?;
             }
-            let row = shelf.rows.get(key).cloned();
+            let row = state.rows.get(key).cloned();
             if row.is_some() || !include_deleted {
                 access.read(row.as_deref().map(Authorship::from))?;
                 let seen = row.map(|row| SeenRow { row, deleted_at: None });
@@ -166,10 +166,10 @@ impl AppHandle {
     /// [`check_readable`](rookery_domain::app::AppStatus::check_readable).
     pub async fn refusals(&self, caller: &Caller, collection: &str, key: &str) -> Result<Refusals> {
         let view = self.view(caller).await?;
-        let shelf = view.shelf(collection)?;
-        let row = shelf.rows.get(key).map(|row| Authorship::from(&**row));
-        let access = Access::new(&view.standing, &shelf.decl);
-        let grows = || if shelf.decl.append_only { Err(append_only(&shelf.decl)) } else { Ok(()) };
+        let state = view.collection(collection)?;
+        let row = state.rows.get(key).map(|row| Authorship::from(&**row));
+        let access = Access::new(&view.standing, &state.decl);
+        let grows = || if state.decl.append_only { Err(append_only(&state.decl)) } else { Ok(()) };
         Ok(Refusals {
             update: access.update(row).and_then(|()| grows()).err(),
             delete: access.delete(row).and_then(|()| grows()).err(),
@@ -183,8 +183,8 @@ impl AppHandle {
     /// Those of [`standing`] and [`check_readable`](rookery_domain::app::AppStatus::check_readable).
     pub async fn abilities(&self, caller: &Caller) -> Result<Vec<(Arc<str>, Abilities)>> {
         let view = self.view(caller).await?;
-        let of = |shelf: &Shelf| {
-            (Arc::clone(&shelf.decl.name), Abilities::of(&view.standing, &shelf.decl))
+        let of = |state: &CollectionState| {
+            (Arc::clone(&state.decl.name), Abilities::of(&view.standing, &state.decl))
         };
         Ok(view.root.collections.iter().map(of).collect())
     }
@@ -195,11 +195,11 @@ impl AppHandle {
     /// `collection_not_found`, `credential_scope_forbidden`, `collection_count_forbidden`.
     pub async fn count(&self, caller: &Caller, collection: &str) -> Result<u64> {
         let view = self.view(caller).await?;
-        let shelf = view.shelf(collection)?;
-        Ok(match Access::new(&view.standing, &shelf.decl).count()? {
-            RowScope::All => shelf.rows.len() as u64,
+        let state = view.collection(collection)?;
+        Ok(match Access::new(&view.standing, &state.decl).count()? {
+            RowScope::All => state.rows.len() as u64,
             scope => {
-                shelf.rows.iter().filter(|row| scope.admits(Authorship::from(&***row))).count()
+                state.rows.iter().filter(|row| scope.admits(Authorship::from(&***row))).count()
                     as u64
             }
         })
@@ -216,7 +216,7 @@ impl AppHandle {
         query: &ListQuery,
     ) -> Result<String> {
         let view = self.view(caller).await?;
-        let access = Access::new(&view.standing, &view.shelf(collection)?.decl);
+        let access = Access::new(&view.standing, &view.collection(collection)?.decl);
         let scope = access.list()?;
         if query.include_deleted {
             access.trash()?;
@@ -236,7 +236,7 @@ impl AppHandle {
         query: ListQuery,
     ) -> Result<RowPage> {
         let view = self.view(caller).await?;
-        let access = Access::new(&view.standing, &view.shelf(collection)?.decl);
+        let access = Access::new(&view.standing, &view.collection(collection)?.decl);
         access.list()?;
         if !query.include_deleted {
             return self.rows_of(view, collection, query, Vec::new()).await;
@@ -261,9 +261,9 @@ impl AppHandle {
         query: ListQuery,
         trash: Vec<SeenRow>,
     ) -> Result<RowPage> {
-        let shelf = view.shelf(collection)?;
-        let scope = Access::new(&view.standing, &shelf.decl).list()?;
-        query.rows.check_sort(&shelf.decl)?;
+        let state = view.collection(collection)?;
+        let scope = Access::new(&view.standing, &state.decl).list()?;
+        query.rows.check_sort(&state.decl)?;
         let binding = PageBinding {
             app: self.id(),
             collection,
@@ -281,7 +281,7 @@ impl AppHandle {
         let etag = etag(&view, collection, scope, &query);
         let after = cursor.as_ref().map(|cursor| cursor.after.clone());
         let scan = Scan {
-            shelf: shelf.clone(),
+            collection: state.clone(),
             bytes: view.root.totals.bytes,
             trash,
             scope,

@@ -36,7 +36,7 @@ pub struct Root {
     pub(crate) withheld: Arc<BTreeMap<Arc<str>, Withheld>>,
     /// About how many purged rows' keys are remembered.
     pub(crate) purged: u64,
-    pub(crate) collections: Vec<Shelf>,
+    pub(crate) collections: Vec<CollectionState>,
     /// Who may do what besides the owner.
     pub(crate) access: Arc<AccessTables>,
     pub(crate) tail: Tail,
@@ -52,7 +52,7 @@ pub(crate) fn counted_rows(record: &AppRecord, totals: Totals) -> u64 {
 
 /// A declared collection and its rows.
 #[derive(Clone)]
-pub(crate) struct Shelf {
+pub(crate) struct CollectionState {
     pub(crate) decl: Arc<Collection>,
     pub(crate) rows: Rows,
 }
@@ -75,16 +75,16 @@ impl Root {
 
     /// Puts rows that came since the last publication into order.
     pub(crate) fn sort_pending(&mut self) {
-        self.collections.iter_mut().for_each(|shelf| shelf.rows.sort_pending());
+        self.collections.iter_mut().for_each(|state| state.rows.sort_pending());
     }
 
     /// Where the collection `name` stands, if the manifest declares it.
-    pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        self.collections.binary_search_by(|shelf| (*shelf.decl.name).cmp(name)).ok()
+    pub(crate) fn index_of(&self, name: &str) -> Option<usize> {
+        self.collections.binary_search_by(|state| (*state.decl.name).cmp(name)).ok()
     }
 
-    pub(crate) fn shelf(&self, name: &str) -> Option<&Shelf> {
-        self.position(name).map(|i| &self.collections[i])
+    pub(crate) fn collection(&self, name: &str) -> Option<&CollectionState> {
+        self.index_of(name).map(|i| &self.collections[i])
     }
 
     /// About how many bytes this app holds in memory: its actor, its rows with their places in
@@ -111,7 +111,7 @@ impl Root {
     /// Live rows of a declared collection.
     #[must_use]
     pub fn live_rows(&self, collection: &str) -> Option<u64> {
-        self.shelf(collection).map(|shelf| shelf.rows.len() as u64)
+        self.collection(collection).map(|state| state.rows.len() as u64)
     }
 
     /// How many rows of a collection, declared or not, are kept but not served.
@@ -127,8 +127,8 @@ impl Root {
             CollectionCounts { name: name.clone(), live, trashed, detached }
         };
         let declared = self.collections.iter();
-        let declared = declared.map(move |shelf| counts(&shelf.decl.name, shelf.rows.len() as u64));
-        let removed = self.withheld.keys().filter(|name| self.position(name).is_none());
+        let declared = declared.map(move |state| counts(&state.decl.name, state.rows.len() as u64));
+        let removed = self.withheld.keys().filter(|name| self.index_of(name).is_none());
         declared.chain(removed.map(move |name| counts(name, 0)))
     }
 }

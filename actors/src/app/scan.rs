@@ -11,7 +11,7 @@ use rookery_domain::{
     row::Row,
 };
 
-use super::{aside::Limit, read::SeenRow, root::Shelf};
+use super::{aside::Limit, read::SeenRow, root::CollectionState};
 
 /// Rows above which a scan leaves the request's own thread.
 const INLINE_SCAN_ROWS_MAX: usize = 2_000;
@@ -22,7 +22,7 @@ const INLINE_SCAN_READ_BYTES_MAX: u64 = 1 << 20;
 
 /// One walk over a collection.
 pub(super) struct Scan {
-    pub(super) shelf: Shelf,
+    pub(super) collection: CollectionState,
     /// Of all rows of the app.
     pub(super) bytes: u64,
     pub(super) trash: Vec<SeenRow>,
@@ -39,7 +39,7 @@ impl Scan {
             || self.query.creation_order().is_none()
             || self.scope != RowScope::All
             || !self.trash.is_empty();
-        let rows = self.shelf.rows.len() + self.trash.len();
+        let rows = self.collection.rows.len() + self.trash.len();
         let read = self.bytes.saturating_mul(self.query.filter_nodes() as u64);
         let many = rows > INLINE_SCAN_ROWS_MAX
             || self.bytes > INLINE_SCAN_BYTES_MAX
@@ -59,7 +59,7 @@ impl Scan {
     }
 
     fn in_creation_order(&self, newest_first: bool) -> Result<(Vec<SeenRow>, bool)> {
-        let rows = &self.shelf.rows;
+        let rows = &self.collection.rows;
         let after =
             self.after.as_ref().and_then(|after| Some((after.first_integer()?, after.key())));
         match (newest_first, after) {
@@ -72,7 +72,7 @@ impl Scan {
 
     fn take<'a>(&self, rows: impl Iterator<Item = &'a Arc<Row>>) -> Result<(Vec<SeenRow>, bool)> {
         let time = self.time();
-        let mut page = Vec::with_capacity(self.limit.min(self.shelf.rows.len()));
+        let mut page = Vec::with_capacity(self.limit.min(self.collection.rows.len()));
         for row in rows.filter(|row| self.admits(row)) {
             if let Some(time) = time {
                 time.check()?;
@@ -90,7 +90,7 @@ impl Scan {
 
     fn sorted(self) -> Result<(Vec<SeenRow>, bool)> {
         let time = self.time();
-        let live = self.shelf.rows.iter().filter(|row| self.admits(row));
+        let live = self.collection.rows.iter().filter(|row| self.admits(row));
         let live = live.map(|row| SeenRow { row: row.clone(), deleted_at: None });
         let mut places: Vec<(SortKey, SeenRow)> = Vec::new();
         for seen in live.chain(self.trash.iter().cloned()) {

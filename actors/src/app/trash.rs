@@ -43,8 +43,8 @@ impl AppHandle {
         cursor: Option<&str>,
     ) -> Result<String> {
         let view = self.view(caller).await?;
-        let shelf = view.shelf(collection)?;
-        Access::new(&view.standing, &shelf.decl).trash()?;
+        let state = view.collection(collection)?;
+        Access::new(&view.standing, &state.decl).trash()?;
         let key = &self.env().key;
         let mut scope = format!("trash {} {collection} ", self.id());
         view.standing.principal.write_json(&mut scope);
@@ -76,7 +76,7 @@ impl AppHandle {
         let mut looks = 1;
         loop {
             let view = self.view(caller).await?;
-            let access = Access::new(&view.standing, &view.shelf(collection)?.decl);
+            let access = Access::new(&view.standing, &view.collection(collection)?.decl);
             access.list()?;
             access.trash()?;
             let (mut rows, seq) = self.whole_trash(collection).await?;
@@ -87,7 +87,7 @@ impl AppHandle {
                     continue;
                 }
             }
-            let live = &view.shelf(collection)?.rows;
+            let live = &view.collection(collection)?.rows;
             rows.retain(|seen| live.get(seen.row.key()).is_none());
             return Ok((view, rows));
         }
@@ -158,7 +158,7 @@ impl AppHandle {
         key: &str,
     ) -> Result<RowReply> {
         let view = self.view(caller).await?;
-        Access::new(&view.standing, &view.shelf(collection)?.decl).trash()?;
+        Access::new(&view.standing, &view.collection(collection)?.decl).trash()?;
         row_key::check(key).map_err(|_| Error::row_not_found())?;
         drop(view);
         let mut tried = 1;

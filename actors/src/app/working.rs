@@ -16,7 +16,7 @@ use rookery_storage::commit::{RowState, RowWrite};
 use super::{
     deploy::EventSchemas,
     group::Open,
-    private::{Private, PrivateShelf, Tomb, TombKind},
+    private::{Private, PrivateCollection, Tomb, TombKind},
     root::{Root, Withheld},
     rows::Digest,
     unique::Forms,
@@ -42,7 +42,7 @@ pub(crate) struct Working {
 /// One step back.
 pub(crate) enum Undo {
     Unique {
-        shelf: usize,
+        ix: usize,
         field: usize,
         form: Digest,
         before: Option<Digest>,
@@ -60,7 +60,7 @@ pub(crate) enum Undo {
     Rows(i64),
     /// The account that counted the app's rows before.
     Account(Arc<Account>),
-    Shelves(Box<(Vec<PrivateShelf>, EventSchemas)>),
+    Collections(Box<(Vec<PrivateCollection>, EventSchemas)>),
 }
 
 /// A point that an atomic operation can return to.
@@ -121,9 +121,9 @@ impl Working {
     pub(crate) fn undo(&mut self, steps: Vec<Undo>) {
         for step in steps.into_iter().rev() {
             match step {
-                Undo::Unique { shelf, field, form, before } => {
-                    // Made before the step was, and not let go of while its shelf is here.
-                    let Some(indexes) = &mut self.private.shelves[shelf].unique else { continue };
+                Undo::Unique { ix, field, form, before } => {
+                    // Made before the step was, and not let go of while its collection is here.
+                    let Some(indexes) = &mut self.private.collections[ix].unique else { continue };
                     let index = &mut indexes[field];
                     match before {
                         Some(key) => index.insert(form, key),
@@ -145,8 +145,8 @@ impl Working {
                 Undo::Budgets(before) => self.private.budgets = *before,
                 Undo::Rows(delta) => self.counted.add(-delta),
                 Undo::Account(before) => self.counted.move_back(before),
-                Undo::Shelves(before) => {
-                    (self.private.shelves, self.private.events) = *before;
+                Undo::Collections(before) => {
+                    (self.private.collections, self.private.events) = *before;
                 }
             }
         }
@@ -158,9 +158,9 @@ impl Working {
     }
 
     /// The key digest of the live row that holds `form` in a unique field.
-    pub(crate) fn holder(&mut self, shelf: usize, field: usize, form: Digest) -> Option<Digest> {
-        let (app, rows) = (self.root.record.id, &self.root.collections[shelf]);
-        let indexes = self.private.shelves[shelf].unique_of(app, rows);
+    pub(crate) fn holder(&mut self, ix: usize, field: usize, form: Digest) -> Option<Digest> {
+        let (app, rows) = (self.root.record.id, &self.root.collections[ix]);
+        let indexes = self.private.collections[ix].unique_of(app, rows);
         indexes[field].get(&form).copied()
     }
 
@@ -168,13 +168,13 @@ impl Working {
     /// stood there.
     pub(crate) fn put(
         &mut self,
-        shelf: usize,
+        ix: usize,
         before: Option<&Indexed>,
         after: &Indexed,
         kind: EventType,
         stamp: Stamp,
     ) {
-        let collection = self.root.collections[shelf].decl.name.clone();
+        let collection = self.root.collections[ix].decl.name.clone();
         let key = Digest::of(after.row.key());
         if let Some(before) = before {
             self.count_gone(&before.row);
@@ -183,8 +183,8 @@ impl Working {
         }
         self.count_live(&after.row);
         let held = before.map(|before| &before.forms);
-        self.index(shelf, held, Some(&after.forms), key);
-        self.root.collections[shelf].rows.put(after.row.clone());
+        self.index(ix, held, Some(&after.forms), key);
+        self.root.collections[ix].rows.put(after.row.clone());
         self.open.write_row(RowWrite {
             collection: collection.clone(),
             row: after.row.clone(),
@@ -197,11 +197,11 @@ impl Working {
     }
 
     /// Takes the live row `before` away: `left` is what is written in its place.
-    pub(crate) fn take(&mut self, shelf: usize, before: &Indexed, left: Arc<Row>, state: RowState) {
+    pub(crate) fn take(&mut self, ix: usize, before: &Indexed, left: Arc<Row>, state: RowState) {
         self.count_gone(&before.row);
-        self.index(shelf, Some(&before.forms), None, Digest::of(before.row.key()));
-        self.root.collections[shelf].rows.remove(before.row.key());
-        let collection = self.root.collections[shelf].decl.name.clone();
+        self.index(ix, Some(&before.forms), None, Digest::of(before.row.key()));
+        self.root.collections[ix].rows.remove(before.row.key());
+        let collection = self.root.collections[ix].decl.name.clone();
         self.bury(&collection, left, state);
     }
 
@@ -290,9 +290,9 @@ impl Working {
     }
 
     /// Brings the unique indexes from what the row at `key` held `before` to what it holds `after`.
-    fn index(&mut self, shelf: usize, before: Option<&Forms>, after: Option<&Forms>, key: Digest) {
-        let (app, rows) = (self.root.record.id, &self.root.collections[shelf]);
-        let indexes = self.private.shelves[shelf].unique_of(app, rows);
+    fn index(&mut self, ix: usize, before: Option<&Forms>, after: Option<&Forms>, key: Digest) {
+        let (app, rows) = (self.root.record.id, &self.root.collections[ix]);
+        let indexes = self.private.collections[ix].unique_of(app, rows);
         for (field, index) in indexes.iter_mut().enumerate() {
             let left = before.and_then(|forms| forms.of_field(field));
             let taken = after.and_then(|forms| forms.of_field(field));
@@ -302,11 +302,11 @@ impl Working {
             // One that was set aside as unreadable, and is read again, may share a value with another.
             if let Some(form) = left.filter(|form| index.get(form) == Some(&key)) {
                 let before = index.remove(&form);
-                self.open.journal.push(Undo::Unique { shelf, field, form, before });
+                self.open.journal.push(Undo::Unique { ix, field, form, before });
             }
             if let Some(form) = taken {
                 let before = index.insert(form, key);
-                self.open.journal.push(Undo::Unique { shelf, field, form, before });
+                self.open.journal.push(Undo::Unique { ix, field, form, before });
             }
         }
     }

@@ -24,7 +24,7 @@ use crate::{
     app::{
         birth::read_manifest,
         deploy::DeployPlan,
-        root::{Root, Shelf},
+        root::{CollectionState, Root},
     },
     registry::AppHandle,
 };
@@ -134,7 +134,7 @@ impl Control {
 }
 
 /// What deploying `plan` over `root` changes in the report; `served` are the rows that it serves.
-pub(super) fn change(root: &Root, plan: &DeployPlan, served: &[Shelf]) -> Difference {
+pub(super) fn change(root: &Root, plan: &DeployPlan, served: &[CollectionState]) -> Difference {
     let visibility = plan.visibility.unwrap_or(root.record.visibility);
     let after = Report::new(&plan.manifest, visibility, &evidence(served));
     of_root(root).difference(&after)
@@ -144,12 +144,12 @@ fn of_root(root: &Root) -> Report {
     Report::new(&root.manifest, root.record.visibility, &evidence(&root.collections))
 }
 
-fn evidence(shelves: &[Shelf]) -> BTreeMap<Arc<str>, Evidence> {
+fn evidence(collections: &[CollectionState]) -> BTreeMap<Arc<str>, Evidence> {
     let value = |row: &Arc<Row>| serde_json::from_str::<Value>(row.data()).ok();
-    let of_shelf = |shelf: &Shelf| {
+    let of_collection = |state: &CollectionState| {
         let sample: Vec<Value> =
-            shelf.rows.iter().rev().take(SAMPLE_ROWS_MAX as usize).filter_map(value).collect();
-        (shelf.decl.name.clone(), Evidence::gather(shelf.rows.len() as u64, &sample))
+            state.rows.iter().rev().take(SAMPLE_ROWS_MAX as usize).filter_map(value).collect();
+        (state.decl.name.clone(), Evidence::gather(state.rows.len() as u64, &sample))
     };
-    shelves.iter().map(of_shelf).collect()
+    collections.iter().map(of_collection).collect()
 }

@@ -248,7 +248,7 @@ impl Control {
     ) -> Result<BTreeMap<Arc<str>, Arc<Collection>>> {
         let root = app.root().await?;
         let comes_back = |name: &&Arc<str>| {
-            root.shelf(name).is_none() && root.withheld(name) != Withheld::default()
+            root.collection(name).is_none() && root.withheld(name) != Withheld::default()
         };
         let mut unseen: BTreeSet<_> = manifest.collections.keys().filter(comes_back).collect();
         let mut found = BTreeMap::new();

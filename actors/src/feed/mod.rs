@@ -86,7 +86,7 @@ impl AppHandle {
         let key = &self.env().key;
         let view = self.view(caller).await?;
         if let Some(name) = &query.collection {
-            Access::new(&view.standing, &view.shelf(name)?.decl).follow()?;
+            Access::new(&view.standing, &view.collection(name)?.decl).follow()?;
         }
         let Some(token) = &query.since else {
             let cursor = view.feed_cursor(view.root.seq).to_token(key, self.id());

@@ -15,7 +15,7 @@ use rookery_domain::{
 };
 
 use super::FeedEvent;
-use crate::app::{read::View, root::Shelf};
+use crate::app::{read::View, root::CollectionState};
 
 /// A caller's eyes on one published state.
 pub(super) struct Sight<'a> {
@@ -68,8 +68,8 @@ impl<'a> Sight<'a> {
         }
         let owner = self.view.standing.is_owner();
         let unseen = owner.then_some(Shown::Outline);
-        let Some(shelf) = self.view.root.shelf(&change.collection) else { return unseen };
-        let scope = self.scope(shelf);
+        let Some(state) = self.view.root.collection(&change.collection) else { return unseen };
+        let scope = self.scope(state);
         let after = Authorship::from(&*change.row);
         let before = Authorship { editor: change.previous_editor.unwrap_or(after.editor), ..after };
         let seen_after = scope.admits(after);
@@ -78,7 +78,7 @@ impl<'a> Sight<'a> {
             return if seen_after { Some(Shown::Outline) } else { unseen };
         }
         // A row that was made at the key of a deleted one is another row: it brings nothing back.
-        let now = shelf.rows.get(change.row.key());
+        let now = state.rows.get(change.row.key());
         let now = now.filter(|row| row.created_at == change.row.created_at);
         match (seen_after, now.map(|row| scope.admits(Authorship::from(&**row)))) {
             (true, Some(true)) => Some(Shown::Whole),
@@ -105,11 +105,11 @@ impl<'a> Sight<'a> {
         visible.then_some(Shown::Whole)
     }
 
-    fn scope(&mut self, shelf: &Shelf) -> RowScope {
+    fn scope(&mut self, state: &CollectionState) -> RowScope {
         *self
             .scopes
-            .entry(shelf.decl.name.clone())
-            .or_insert_with(|| RowScope::readable(&self.view.standing, &shelf.decl))
+            .entry(state.decl.name.clone())
+            .or_insert_with(|| RowScope::readable(&self.view.standing, &state.decl))
     }
 }
 

@@ -93,9 +93,9 @@ fn is_due(root: &Root, now: Timestamp) -> bool {
     let is_live = root.record.status == AppStatus::Live;
     is_live
         && bounds(&root.manifest, &root.record.retention).any(|(name, bounds)| {
-            let Some(shelf) = root.shelf(name) else { return false };
-            let oldest = shelf.rows.iter().next().map(|row| row.created_at);
-            prune_impact(bounds, now, shelf.rows.len() as u64, oldest).rows > 0
+            let Some(collection) = root.collection(name) else { return false };
+            let oldest = collection.rows.iter().next().map(|row| row.created_at);
+            prune_impact(bounds, now, collection.rows.len() as u64, oldest).rows > 0
         })
 }
 

@@ -17,7 +17,7 @@ impl Decision<'_> {
     /// Creates or upserts each row, within the bound of a batch's answer.
     pub(super) fn batch_write(
         &mut self,
-        shelf: usize,
+        ix: usize,
         rows: Vec<WriteRow>,
         atomic: bool,
     ) -> Result<Vec<Result<RowReply>>> {
@@ -28,8 +28,8 @@ impl Decision<'_> {
             }
             let brought = row.data().text().len();
             let reply = match row {
-                WriteRow::Create(row) => decision.create(shelf, row),
-                WriteRow::Upsert(row) => decision.upsert(shelf, row),
+                WriteRow::Create(row) => decision.create(ix, row),
+                WriteRow::Upsert(row) => decision.upsert(ix, row),
             }?;
             gain += reply.row.data().len().saturating_sub(brought);
             Ok(reply)

@@ -85,40 +85,40 @@ pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) 
     match op {
         Op::App(op) => decision.app(op),
         Op::Create { collection, item, challenge } => {
-            decision.challenged(&collection, challenge, |decision, shelf| {
-                decision.create(shelf, item).map(Reply::Row)
+            decision.challenged(&collection, challenge, |decision, ix| {
+                decision.create(ix, item).map(Reply::Row)
             })
         }
         Op::Upsert { collection, item, challenge } => {
-            decision.challenged(&collection, challenge, |decision, shelf| {
-                decision.upsert(shelf, item).map(Reply::Row)
+            decision.challenged(&collection, challenge, |decision, ix| {
+                decision.upsert(ix, item).map(Reply::Row)
             })
         }
         Op::Update { collection, key, data, replace, if_match } => {
-            let shelf = decision.position(&collection)?;
-            decision.update(shelf, &key, data, replace, if_match.as_ref()).map(Reply::Row)
+            let ix = decision.index_of(&collection)?;
+            decision.update(ix, &key, data, replace, if_match.as_ref()).map(Reply::Row)
         }
         Op::Delete { collection, target } => {
-            let shelf = decision.position(&collection)?;
-            decision.delete(shelf, &target).map(Reply::Row)
+            let ix = decision.index_of(&collection)?;
+            decision.delete(ix, &target).map(Reply::Row)
         }
         Op::Restore { collection, key, trashed } => {
-            let shelf = decision.position(&collection)?;
-            decision.restore(shelf, &key, trashed)
+            let ix = decision.index_of(&collection)?;
+            decision.restore(ix, &key, trashed)
         }
         Op::Purge { collection, target } => {
-            let shelf = decision.position(&collection)?;
-            decision.purge(shelf, &target).map(Reply::Purged)
+            let ix = decision.index_of(&collection)?;
+            decision.purge(ix, &target).map(Reply::Purged)
         }
         Op::BatchWrite { collection, items, atomic, challenge } => {
-            decision.challenged(&collection, challenge, |decision, shelf| {
-                decision.batch_write(shelf, items, atomic).map(Reply::Batch)
+            decision.challenged(&collection, challenge, |decision, ix| {
+                decision.batch_write(ix, items, atomic).map(Reply::Batch)
             })
         }
         Op::BatchDelete { collection, items, atomic } => {
-            let shelf = decision.position(&collection)?;
+            let ix = decision.index_of(&collection)?;
             decision
-                .batch(items, atomic, |decision, target| decision.delete(shelf, &target))
+                .batch(items, atomic, |decision, target| decision.delete(ix, &target))
                 .map(Reply::Batch)
         }
         Op::RedeemGrant { token, .. } => decision.redeem_grant(&token),
@@ -127,13 +127,13 @@ pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) 
 }
 
 impl Decision<'_> {
-    /// The place of a declared collection among the shelves.
-    fn position(&self, name: &str) -> Result<usize> {
-        self.working.root.position(name).ok_or_else(|| Error::collection_not_found(name))
+    /// The index of a declared collection, here `ix`, among those of the root.
+    fn index_of(&self, name: &str) -> Result<usize> {
+        self.working.root.index_of(name).ok_or_else(|| Error::collection_not_found(name))
     }
 
-    fn decl(&self, shelf: usize) -> Arc<Collection> {
-        self.working.root.collections[shelf].decl.clone()
+    fn decl(&self, ix: usize) -> Arc<Collection> {
+        self.working.root.collections[ix].decl.clone()
     }
 
     /// Runs `write` under the collection's challenge, if it asks for one. An answer that was looked at
@@ -145,11 +145,11 @@ impl Decision<'_> {
         answer: Option<ChallengeAnswer>,
         write: impl FnOnce(&mut Self, usize) -> Result<Reply>,
     ) -> Result<Reply> {
-        let shelf = self.position(collection)?;
-        if self.working.root.collections[shelf].decl.challenge {
+        let ix = self.index_of(collection)?;
+        if self.working.root.collections[ix].decl.challenge {
             self.proof = Proof::Unchecked(answer);
         }
-        let reply = write(self, shelf);
+        let reply = write(self, ix);
         match std::mem::replace(&mut self.proof, Proof::Unneeded) {
             // Also where a batch put it among its results: one answer, one request.
             Proof::Refused(error) => return Err(error),
@@ -222,10 +222,10 @@ impl Decision<'_> {
     }
 
     /// `row_schema_violation` with the failing paths.
-    fn check_schema(&self, shelf: usize, value: &Value) -> Result<()> {
-        let Some(schema) = &self.working.private.shelves[shelf].schema else { return Ok(()) };
+    fn check_schema(&self, ix: usize, value: &Value) -> Result<()> {
+        let Some(schema) = &self.working.private.collections[ix].schema else { return Ok(()) };
         aside::validate(schema, value).map_err(|violations| {
-            let name = &self.working.root.collections[shelf].decl.name;
+            let name = &self.working.root.collections[ix].decl.name;
             violated(
                 ErrorCode::RowSchemaViolation,
                 &format!("the row does not fit the schema of `{name}`"),
@@ -235,8 +235,8 @@ impl Decision<'_> {
     }
 
     /// A live row, with what it holds in the unique indexes.
-    fn indexed(&self, shelf: usize, row: Arc<Row>) -> Indexed {
-        let decl = &self.working.root.collections[shelf].decl;
+    fn indexed(&self, ix: usize, row: Arc<Row>) -> Indexed {
+        let decl = &self.working.root.collections[ix].decl;
         Indexed { forms: Forms::of_row(&decl.unique, &row), row }
     }
 }

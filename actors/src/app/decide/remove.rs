@@ -28,10 +28,10 @@ const TAKEN: &str = "Change that value in the row that holds it, or delete that 
 
 impl Decision<'_> {
     /// Moves a live row to the trash.
-    pub(super) fn delete(&mut self, shelf: usize, target: &DeleteRow) -> Result<RowReply> {
-        let decl = self.decl(shelf);
+    pub(super) fn delete(&mut self, ix: usize, target: &DeleteRow) -> Result<RowReply> {
+        let decl = self.decl(ix);
         let access = Access::new(&self.standing, &decl);
-        let Some(row) = self.working.root.collections[shelf].rows.get(&target.key).cloned() else {
+        let Some(row) = self.working.root.collections[ix].rows.get(&target.key).cloned() else {
             access.delete(None)?;
             return Err(Error::row_not_found());
         };
@@ -40,21 +40,21 @@ impl Decision<'_> {
             return Err(append_only(&decl));
         }
         check_version(&access, &row, target.if_match.as_ref())?;
-        let RowReply { row, fate } = self.trash(shelf, &row);
+        let RowReply { row, fate } = self.trash(ix, &row);
         Ok(RowReply { row: self.told(&decl, row, NOTHING), fate })
     }
 
     /// Moves a live row to the trash, whoever asks.
-    pub(super) fn trash(&mut self, shelf: usize, row: &Arc<Row>) -> RowReply {
+    pub(super) fn trash(&mut self, ix: usize, row: &Arc<Row>) -> RowReply {
         let at = self.working.next_time(self.now);
         // No row was deleted before it was there: one that was would be destroyed too early, as soon
         // as a clock that is slow now has been set right.
         let deleted_at = at.max(row.created_at).max(row.updated_at);
         let left = Arc::new(Row { version: row.version + 1, updated_at: at, ..Row::clone(row) });
-        let before = self.indexed(shelf, row.clone());
-        self.working.take(shelf, &before, left.clone(), RowState::Trashed(deleted_at));
+        let before = self.indexed(ix, row.clone());
+        self.working.take(ix, &before, left.clone(), RowState::Trashed(deleted_at));
         self.count_rows(-1);
-        self.emit_row(shelf, EventType::RowDeleted, left.clone());
+        self.emit_row(ix, EventType::RowDeleted, left.clone());
         RowReply { row: left, fate: RowFate::Deleted(deleted_at) }
     }
 
@@ -62,13 +62,13 @@ impl Decision<'_> {
     /// [`Reply::Stale`] where that is not what stands there now.
     pub(super) fn restore(
         &mut self,
-        shelf: usize,
+        ix: usize,
         key: &str,
         trashed: Option<Arc<Row>>,
     ) -> Result<Reply> {
-        let decl = self.decl(shelf);
+        let decl = self.decl(ix);
         Access::new(&self.standing, &decl).trash()?;
-        if let Some(row) = self.working.root.collections[shelf].rows.get(key) {
+        if let Some(row) = self.working.root.collections[ix].rows.get(key) {
             return Ok(Reply::Row(RowReply { row: row.clone(), fate: RowFate::Existed }));
         }
         let digest = Digest::of(key);
@@ -81,23 +81,23 @@ impl Decision<'_> {
             return Ok(Reply::Stale);
         };
         let value = content.value();
-        self.check_schema(shelf, &value)?;
+        self.check_schema(ix, &value)?;
         let forms = Forms::of(&decl.unique, &value);
-        self.check_unique(shelf, &decl, &forms, digest).map_err(|taken| taken.with_hint(TAKEN))?;
+        self.check_unique(ix, &decl, &forms, digest).map_err(|taken| taken.with_hint(TAKEN))?;
         self.check_quota(content.stored_bytes(), None)?;
         let at = self.working.next_time(self.now);
         let row =
             Arc::new(Row { version: content.version + 1, updated_at: at, ..Row::clone(&content) });
         let after = Indexed { row: row.clone(), forms };
-        self.working.put(shelf, None, &after, EventType::RowRestored, self.row_stamp(at));
+        self.working.put(ix, None, &after, EventType::RowRestored, self.row_stamp(at));
         Ok(Reply::Row(RowReply { row, fate: RowFate::Restored }))
     }
 
     /// Destroys the content of a live, trashed or detached row, in the feed's history too.
-    pub(super) fn purge(&mut self, shelf: usize, target: &DeleteRow) -> Result<PurgedRow> {
-        let (decl, key) = (self.decl(shelf), &*target.key);
+    pub(super) fn purge(&mut self, ix: usize, target: &DeleteRow) -> Result<PurgedRow> {
+        let (decl, key) = (self.decl(ix), &*target.key);
         let access = Access::new(&self.standing, &decl);
-        let row = self.working.root.collections[shelf].rows.get(key).cloned();
+        let row = self.working.root.collections[ix].rows.get(key).cloned();
         if !matches!(self.caller, Caller::System) {
             access.purge(row.as_deref().map(Into::into))?;
         }
@@ -112,9 +112,9 @@ impl Decision<'_> {
         };
         check_version(&access, &row, target.if_match.as_ref())?;
         let left = self.remains(key, row.version, Some(&row));
-        let before = self.indexed(shelf, row);
+        let before = self.indexed(ix, row);
         let state = RowState::Purged(left.updated_at);
-        self.working.take(shelf, &before, left.clone(), state);
+        self.working.take(ix, &before, left.clone(), state);
         self.count_rows(-1);
         Ok(self.purged(&decl.name, left))
     }
@@ -156,8 +156,8 @@ impl Decision<'_> {
         PurgedRow { key, version, purged_at }
     }
 
-    fn emit_row(&mut self, shelf: usize, kind: EventType, row: Arc<Row>) {
-        let collection = self.decl(shelf).name.clone();
+    fn emit_row(&mut self, ix: usize, kind: EventType, row: Arc<Row>) {
+        let collection = self.decl(ix).name.clone();
         self.emit_of(collection, kind, row);
     }
 

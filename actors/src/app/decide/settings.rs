@@ -146,7 +146,7 @@ impl Decision<'_> {
     }
 
     fn retention(&mut self, collection: &str, patch: RetentionPatch) -> Result<Reply> {
-        self.position(collection)?;
+        self.index_of(collection)?;
         let mut record = AppRecord::clone(&self.working.root.record);
         let owner = patch.apply(record.retention.remove(collection).unwrap_or_default())?;
         if owner != Retention::default() {

@@ -15,10 +15,10 @@ impl Decision<'_> {
     /// Moves rows beyond their collection's bounds to the trash, the oldest first.
     pub(super) fn prune(&mut self) -> u64 {
         let mut pruned = 0;
-        for shelf in 0..self.working.root.collections.len() {
-            let due = self.due(shelf, SWEEP_ROWS_MAX - pruned);
+        for ix in 0..self.working.root.collections.len() {
+            let due = self.due(ix, SWEEP_ROWS_MAX - pruned);
             for row in &due {
-                self.trash(shelf, row);
+                self.trash(ix, row);
             }
             pruned += due.len();
         }
@@ -28,10 +28,10 @@ impl Decision<'_> {
     /// At most `most` rows beyond the bounds, the oldest first. Where rows are too many, those with a
     /// creation in the future come before others: the clock was ahead when they were made, and what
     /// was made since is newer than they are.
-    fn due(&self, shelf: usize, most: usize) -> Vec<Arc<Row>> {
-        let shelf = &self.working.root.collections[shelf];
-        let (rows, now) = (&shelf.rows, self.now);
-        let bounds = retention::in_force(&shelf.decl, &self.working.root.record.retention);
+    fn due(&self, ix: usize, most: usize) -> Vec<Arc<Row>> {
+        let collection = &self.working.root.collections[ix];
+        let (rows, now) = (&collection.rows, self.now);
+        let bounds = retention::in_force(&collection.decl, &self.working.root.record.retention);
         let beyond = |bounds| {
             let created = rows.iter().map(|row| row.created_at);
             retention::prune_impact(bounds, now, rows.len() as u64, created).rows as usize

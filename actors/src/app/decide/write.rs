@@ -30,15 +30,15 @@ pub(super) const NOTHING: &str = "{}";
 
 impl Decision<'_> {
     /// Creates a row, or answers with the visible one at its key.
-    pub(super) fn create(&mut self, shelf: usize, item: NewRow) -> Result<RowReply> {
+    pub(super) fn create(&mut self, ix: usize, item: NewRow) -> Result<RowReply> {
         self.env.limits.check_row_data(item.data.text())?;
-        let decl = self.decl(shelf);
+        let decl = self.decl(ix);
         let access = Access::new(&self.standing, &decl);
         let mut existing = None;
         match &item.key {
             Some(key) => {
                 row_key::check(key)?;
-                existing = self.working.root.collections[shelf].rows.get(key).cloned();
+                existing = self.working.root.collections[ix].rows.get(key).cloned();
                 access.create_at(existing.as_deref().map(Authorship::from))?;
             }
             None => access.create()?,
@@ -49,14 +49,14 @@ impl Decision<'_> {
                 let row = self.told(&decl, row, NOTHING);
                 Ok(RowReply { row, fate: RowFate::Existed })
             }
-            None => self.insert(shelf, &decl, item),
+            None => self.insert(ix, &decl, item),
         }
     }
 
     /// Makes the row of a permitted create.
-    fn insert(&mut self, shelf: usize, decl: &Collection, item: NewRow) -> Result<RowReply> {
+    fn insert(&mut self, ix: usize, decl: &Collection, item: NewRow) -> Result<RowReply> {
         let (data, value) = item.data.into_parts();
-        self.check_schema(shelf, &value)?;
+        self.check_schema(ix, &value)?;
         // A key that the caller chose may have been a row's before; a drawn one was not.
         let before = if item.key.is_some() { self.working.private.version_floor } else { 0 };
         let key = item.key.unwrap_or_else(|| row_key::generate().into());
@@ -71,7 +71,7 @@ impl Decision<'_> {
         let bytes = (key.len() + data.len()) as u64;
         let forms = Forms::of(&decl.unique, &value);
         self.under_budget(decl, |decision| {
-            decision.check_unique(shelf, decl, &forms, digest)?;
+            decision.check_unique(ix, decl, &forms, digest)?;
             decision.check_quota(bytes, None)
         })?;
 
@@ -86,14 +86,14 @@ impl Decision<'_> {
             updated_at: at,
         });
         let after = Indexed { row: row.clone(), forms };
-        self.working.put(shelf, None, &after, EventType::RowCreated, self.row_stamp(at));
+        self.working.put(ix, None, &after, EventType::RowCreated, self.row_stamp(at));
         Ok(RowReply { row, fate: RowFate::Created })
     }
 
     /// Creates a row, or merges into the one that holds the same value of the field `on`.
-    pub(super) fn upsert(&mut self, shelf: usize, item: UpsertRow) -> Result<RowReply> {
+    pub(super) fn upsert(&mut self, ix: usize, item: UpsertRow) -> Result<RowReply> {
         self.env.limits.check_row_data(item.data.text())?;
-        let decl = self.decl(shelf);
+        let decl = self.decl(ix);
         // Whoever may not write must not find out which fields are unique.
         let unfit = |why| match Access::new(&self.standing, &decl).create_at(None) {
             Ok(()) => Error::invalid(why),
@@ -106,18 +106,18 @@ impl Decision<'_> {
         let form = value.and_then(unique::form).ok_or_else(|| {
             unfit(format!("`data.{}` must be set: it is the field to upsert on", item.on))
         })?;
-        let held = self.working.holder(shelf, field, form);
-        let row = held.and_then(|key| self.working.root.collections[shelf].rows.at(key)).cloned();
+        let held = self.working.holder(ix, field, form);
+        let row = held.and_then(|key| self.working.root.collections[ix].rows.at(key)).cloned();
         match row {
             None => {
                 Access::new(&self.standing, &decl).create_at(None)?;
                 self.pass_challenge(&decl)?;
-                self.insert(shelf, &decl, NewRow { key: None, data: item.data })
+                self.insert(ix, &decl, NewRow { key: None, data: item.data })
             }
             Some(row) => {
                 Access::new(&self.standing, &decl).update(Some(Authorship::from(&*row)))?;
                 self.pass_challenge(&decl)?;
-                self.change(shelf, &decl, row, item.data, false, None)
+                self.change(ix, &decl, row, item.data, false, None)
             }
         }
     }
@@ -125,23 +125,23 @@ impl Decision<'_> {
     /// Changes the row at `key`.
     pub(super) fn update(
         &mut self,
-        shelf: usize,
+        ix: usize,
         key: &str,
         data: Object,
         replace: bool,
         if_match: Option<&IfMatch>,
     ) -> Result<RowReply> {
-        let decl = self.decl(shelf);
-        let Some(row) = self.working.root.collections[shelf].rows.get(key).cloned() else {
+        let decl = self.decl(ix);
+        let Some(row) = self.working.root.collections[ix].rows.get(key).cloned() else {
             Access::new(&self.standing, &decl).update(None)?;
             return Err(Error::row_not_found());
         };
-        self.change(shelf, &decl, row, data, replace, if_match)
+        self.change(ix, &decl, row, data, replace, if_match)
     }
 
     fn change(
         &mut self,
-        shelf: usize,
+        ix: usize,
         decl: &Collection,
         row: Arc<Row>,
         data: Object,
@@ -165,11 +165,11 @@ impl Decision<'_> {
         patch::check_relations(decl, &before, data.value(), row.creator, who)?;
         let (data, value) = data.into_parts();
         self.env.limits.check_row_data(&data)?;
-        self.check_schema(shelf, &value)?;
+        self.check_schema(ix, &value)?;
         let bytes = (row.key().len() + data.len()) as u64;
         let forms = Forms::of(&decl.unique, &value);
         self.under_budget(decl, |decision| {
-            decision.check_unique(shelf, decl, &forms, Digest::of(row.key()))?;
+            decision.check_unique(ix, decl, &forms, Digest::of(row.key()))?;
             decision.check_quota(bytes, Some(&row))
         })?;
 
@@ -182,10 +182,10 @@ impl Decision<'_> {
             created_at: row.created_at,
             updated_at: at,
         });
-        let before = self.indexed(shelf, row);
+        let before = self.indexed(ix, row);
         let now = Indexed { row: after.clone(), forms };
         let stamp = self.row_stamp(at);
-        self.working.put(shelf, Some(&before), &now, EventType::RowUpdated, stamp);
+        self.working.put(ix, Some(&before), &now, EventType::RowUpdated, stamp);
         Ok(RowReply { row: self.told(decl, after, &sent), fate: RowFate::Updated })
     }
 
@@ -229,14 +229,14 @@ impl Decision<'_> {
     /// `unique_conflict` when another live row holds one of the values.
     pub(super) fn check_unique(
         &mut self,
-        shelf: usize,
+        ix: usize,
         decl: &Collection,
         forms: &Forms,
         key: Digest,
     ) -> Result<()> {
         for (field, name) in decl.unique.iter().enumerate() {
             let Some(form) = forms.of_field(field) else { continue };
-            if self.working.holder(shelf, field, form).is_some_and(|holder| holder != key) {
+            if self.working.holder(ix, field, form).is_some_and(|holder| holder != key) {
                 return Err(Error::new(
                     ErrorCode::UniqueConflict,
                     format!("another row of `{}` holds this value of `{name}`", decl.name),

@@ -21,7 +21,7 @@ use crate::app::{
 impl Decision<'_> {
     pub(super) fn mint_credential(&mut self, new: NewCredential) -> Result<Arc<Credential>> {
         for rights in &new.rights.collections {
-            self.position(&rights.name)?;
+            self.index_of(&rights.name)?;
         }
         if self.tables().credential_count() >= CREDENTIALS_PER_APP_MAX {
             return Err(full(CREDENTIALS_PER_APP_MAX, "service credentials: revoke one"));
