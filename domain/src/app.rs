@@ -8,6 +8,7 @@ use crate::{
     Error, ErrorCode, Result, Timestamp,
     id::{AgentId, AppId, HistoryId, HumanId, OrgId},
     manifest::{Retention, Visibility},
+    secret::SecretHash,
 };
 
 /// Whether an app takes part in the world. Dormancy is not here: it is a matter of memory.
@@ -76,6 +77,17 @@ impl AppStatus {
     }
 }
 
+/// The token of a share link, as it is kept.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ShareToken {
+    /// Its SHA-256.
+    pub hash: SecretHash,
+    /// Its text, sealed with the server's key, because its owner sees it again.
+    pub sealed: Arc<str>,
+}
+
+crate::shown!(ShareToken: hash);
+
 /// An app without its rows: one row of the directory.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AppRecord {
@@ -97,10 +109,8 @@ pub struct AppRecord {
     pub timezone: Arc<str>,
     /// The current version's number, from 1.
     pub version: u32,
-    /// SHA-256 of the share token, while visibility is `link`.
-    pub share_hash: Option<[u8; 32]>,
-    /// The share token sealed with the server's key, because its owner sees it again.
-    pub share_sealed: Option<Arc<str>>,
+    /// The token of its share link, while visibility is `link`.
+    pub share: Option<ShareToken>,
     /// Until when migration mode is on.
     pub migration_until: Option<Timestamp>,
     /// Whether the app may talk to any internet service.
@@ -132,20 +142,15 @@ impl AppRecord {
         self.status != AppStatus::Live && self.purge_at.is_some_and(|end| end <= now)
     }
 
-    /// Changes who reaches the app. `share` (hash and sealed form of a new share token) is used
-    /// when this makes the app `link`; leaving `link` clears the token.
-    pub fn set_visibility(&mut self, visibility: Visibility, share: Option<([u8; 32], Arc<str>)>) {
+    /// Changes who reaches the app. `share`, a new token, is used when this makes the app `link`;
+    /// leaving `link` clears the token.
+    pub fn set_visibility(&mut self, visibility: Visibility, share: Option<ShareToken>) {
         let was = std::mem::replace(&mut self.visibility, visibility);
-        match visibility {
-            Visibility::Link if was == Visibility::Link && self.share_hash.is_some() => {}
-            Visibility::Link => {
-                (self.share_hash, self.share_sealed) = share.unzip();
-            }
-            Visibility::Private | Visibility::Public => {
-                self.share_hash = None;
-                self.share_sealed = None;
-            }
-        }
+        self.share = match visibility {
+            Visibility::Link if was == Visibility::Link && self.share.is_some() => return,
+            Visibility::Link => share,
+            Visibility::Private | Visibility::Public => None,
+        };
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::{
 
 use rookery_domain::{
     Principal, PrincipalKind, Timestamp,
-    app::{AppRecord, AppStatus},
+    app::{AppRecord, AppStatus, ShareToken},
     event::{Event, EventType, RowChange},
     id::{AgentId, AppId, HistoryId, HumanId, KeyId, ParticipantId, SessionId, TransferId},
     limits::AppsMax,
@@ -291,8 +291,10 @@ pub(crate) fn record(owner: HumanId, slug: &str) -> AppRecord {
         visibility: Visibility::Link,
         timezone: "Europe/Berlin".into(),
         version: 1,
-        share_hash: Some(hash()),
-        share_sealed: Some("sealed".into()),
+        share: Some(ShareToken {
+            hash: rookery_domain::secret::SecretHash(hash()),
+            sealed: "sealed".into(),
+        }),
         migration_until: Some(NOW.plus_seconds(60)),
         unrestricted: false,
         retention: [(

@@ -1,7 +1,5 @@
 //! A server with an owner, and the apps that tests put on it.
 
-use std::sync::Arc;
-
 use reqwest::{Method, RequestBuilder};
 use rookery_actors::{
     AppHandle,
@@ -9,6 +7,7 @@ use rookery_actors::{
     control::{Bundle, CreateApp},
 };
 use rookery_domain::{
+    app::ShareToken,
     id::HumanId,
     manifest::Visibility,
     principal::Caller,
@@ -158,7 +157,7 @@ impl Site<'_> {
         let token = Secret::generate(SecretKind::Share, &mut rand::rng());
         let op = AppOp::Settings {
             visibility: Some(visibility),
-            share: Some((token.hash().0, Arc::from("sealed"))),
+            share: Some(ShareToken { hash: token.hash(), sealed: "sealed".into() }),
             timezone: None,
             org: None,
         };

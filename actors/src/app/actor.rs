@@ -281,7 +281,7 @@ impl App {
 
     fn committed(&mut self, myself: &ActorRef<Message>, in_flight: InFlight) {
         let InFlight { mut root, replies, history_bytes, .. } = in_flight;
-        self.slot.history.add(history_bytes as u64);
+        self.slot.history.add(history_bytes);
         if root.purged > PURGED_MAX {
             let purged = self.working.private.fold_purged(&self.working.open.journal);
             self.working.root.purged = purged;

@@ -9,27 +9,19 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use rookery_domain::{
     Error, ErrorCode, Result,
+    app::ShareToken,
     compat::{self, Break, Failing, LiveRows},
-    event::{EventType, RowChange},
     manifest::{self, Collection, Manifest, SchemaSource, Visibility, Warning},
     row::Row,
     schema::CompiledSchema,
 };
-use rookery_storage::{
-    commit::{AppWrite, RowState, RowWrite},
-    versions::{NewVersion, VersionAsset},
-};
-use serde_json::json;
+use rookery_storage::versions::VersionAsset;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
     aside::Limit,
-    carry_over::{CarriedOver, Unfit, UnfitRows, carry_over, next_version, unfit_rows},
-    decide::Decision,
-    private::TombKind,
+    carry_over::{CarriedOver, Unfit, UnfitRows, carry_over, unfit_rows},
     root::{CollectionState, Root, Withheld},
-    rows::Digest,
-    working::{Stamp, Undo},
 };
 
 /// Schemas of custom events by type; a declared type without schema has `None`.
@@ -60,8 +52,8 @@ pub struct DeployPlan {
     pub visibility: Option<Visibility>,
     /// Whether the request itself names it.
     pub asks_visibility: bool,
-    /// The share token to use when this makes the app `link`: its hash and sealed form.
-    pub share: Option<([u8; 32], Arc<str>)>,
+    /// The share token to use when this makes the app `link`.
+    pub share: Option<ShareToken>,
     /// The new timezone.
     pub timezone: Option<Arc<str>>,
     /// Go on in spite of breaks.
@@ -130,7 +122,8 @@ pub(crate) fn dry_run(
     Ok((report(root, plan, &carried, breaks), carried.collections))
 }
 
-fn report(
+/// What deploying `plan` does, to the deployer.
+pub(super) fn report(
     root: &Root,
     plan: &DeployPlan,
     carried: &CarriedOver,
@@ -153,7 +146,7 @@ fn report(
 ///
 /// # Errors
 /// `conflict`: an unrestricted app stays private.
-fn breaks_of(root: &Root, plan: &DeployPlan, unfit: &UnfitRows) -> Result<Vec<Break>> {
+pub(super) fn breaks_of(root: &Root, plan: &DeployPlan, unfit: &UnfitRows) -> Result<Vec<Break>> {
     if root.record.unrestricted && plan.visibility.is_some_and(|v| v != Visibility::Private) {
         return Err(unrestricted());
     }
@@ -174,80 +167,6 @@ fn before(root: &Root, plan: &DeployPlan) -> Manifest {
         before.collections.insert(name.clone(), last);
     }
     before
-}
-
-impl Decision<'_> {
-    /// Deploys `plan`, or refuses it and changes nothing.
-    pub(super) fn deploy(&mut self, plan: &DeployPlan) -> Result<DeployReport> {
-        let root = &self.working.root;
-        if root.record.version != plan.base_version {
-            return Err(Error::unavailable("another version was deployed meanwhile"));
-        }
-        let limit = Limit::of_deploy();
-        let unfit = unfit_rows(root, plan, limit)?;
-        let breaks = breaks_of(root, plan, &unfit)?;
-        if !breaks.is_empty() && !plan.force {
-            return Err(compat::refusal(&breaks));
-        }
-        let carried = carry_over(root, plan, &unfit, limit, |collection, row| {
-            self.working
-                .tomb(collection, Digest::of(row.key()))
-                .is_some_and(|tomb| tomb.kind == TombKind::Detached && tomb.version == row.version)
-        })?;
-        let report = report(root, plan, &carried, breaks);
-        self.apply(plan, carried);
-        Ok(report)
-    }
-
-    fn apply(&mut self, plan: &DeployPlan, carried: CarriedOver) {
-        let working = &mut *self.working;
-        let collections = std::mem::replace(&mut working.private.collections, carried.private);
-        let events = std::mem::replace(&mut working.private.events, plan.events.clone());
-        working.open.journal.push(Undo::Collections(Box::new((collections, events))));
-        working.root.manifest = plan.manifest.clone();
-        working.root.collections = carried.collections;
-        let at = working.next_time(self.now);
-        let stamp = Stamp { by: self.standing.principal, at, silent: false };
-        for (collection, row) in carried.detach {
-            working.count_gone(&row);
-            let left = next_version(&row);
-            working.bury(&collection, left.clone(), RowState::Detached);
-            let change = RowChange { collection, row: left, previous_editor: None };
-            working.emit_row(EventType::RowDeleted, stamp, change);
-        }
-        for (collection, row) in carried.reattach {
-            working.drop_tomb(&collection, Digest::of(row.key()));
-            working.count_live(&row);
-            let change = RowChange {
-                collection: collection.clone(),
-                row: row.clone(),
-                previous_editor: None,
-            };
-            working.emit_row(EventType::RowRestored, stamp, change);
-            working.open.write_row(RowWrite { collection, row, state: RowState::Live });
-        }
-        let mut record = (*working.root.record).clone();
-        record.version += 1;
-        if let Some(visibility) = plan.visibility {
-            record.set_visibility(visibility, plan.share.clone());
-        }
-        if let Some(timezone) = &plan.timezone {
-            record.timezone = timezone.clone();
-        }
-        let number = record.version;
-        let version = NewVersion {
-            number,
-            html: plan.html.clone(),
-            manifest: plan.manifest_text.clone(),
-            assets: plan.assets.clone(),
-            by: self.standing.principal,
-            created_at: self.now,
-            drop_through: number.saturating_sub(self.env.limits.versions_kept as u32),
-        };
-        let write = AppWrite { version: Some(version), ..AppWrite::of(record) };
-        let data = json!({"version": number}).to_string().into();
-        self.rewrite_with(write, EventType::AppDeployed, Some(data));
-    }
 }
 
 /// `conflict`: an unrestricted app stays private.

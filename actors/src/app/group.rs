@@ -149,8 +149,8 @@ pub(crate) struct InFlight {
     pub(crate) journal: Vec<Undo>,
     /// Its only request stands alone.
     pub(crate) alone: bool,
-    /// About how many bytes it adds to what the app keeps beside its rows.
-    pub(crate) history_bytes: usize,
+    /// Bytes that it adds to what the app keeps beside its rows.
+    pub(crate) history_bytes: u64,
 }
 
 /// Seals `open`: what goes to the writer, and what waits for it. `prev_seq` is the app's durable
@@ -176,13 +176,11 @@ pub(crate) fn seal(
         traces,
         mut replies,
         alone,
-        bytes,
+        bytes: _,
     } = open;
     for (port, _) in &mut replies {
         port.sealed();
     }
-    let version = app_write.as_ref().and_then(|write| write.version.as_ref());
-    let history_bytes = bytes.saturating_sub(version.map_or(0, NewVersion::content_bytes));
     let group = Group {
         app,
         prev_seq,
@@ -200,6 +198,7 @@ pub(crate) fn seal(
         traces,
         ticket: Box::new(GroupTicket { number, actor }),
     };
+    let history_bytes = group.history_bytes();
     (group, InFlight { number, root, replies, journal, alone, history_bytes })
 }
 

@@ -110,6 +110,10 @@ impl View {
     }
 }
 
+/// Looks for a row before it is taken for absent: a second one only where it may have left the trash
+/// between the look at the live rows and the look at the trash.
+const LOOKS_MAX: usize = 2;
+
 impl AppHandle {
     pub(crate) async fn view(&self, caller: &Caller) -> Result<View> {
         View::new(self.env(), self.root().await?, caller, self.from_trash)
@@ -128,7 +132,7 @@ impl AppHandle {
         include_deleted: bool,
     ) -> Result<SeenRow> {
         let mut missed_at = None;
-        loop {
+        for _ in 0..LOOKS_MAX {
             let view = self.view(caller).await?;
             let state = view.collection(collection)?;
             let access = Access::new(&view.standing, &state.decl);
@@ -143,8 +147,8 @@ impl AppHandle {
                 return seen.ok_or_else(Error::row_not_found);
             }
             row_key::check(key).map_err(|_| Error::row_not_found())?;
-            if missed_at.is_some_and(|seq| seq == view.root.seq) {
-                return Err(Error::row_not_found());
+            if missed_at == Some(view.root.seq) {
+                break;
             }
             let trashed = self.trashed(collection, key).await?;
             self.until_published().await?;
@@ -152,10 +156,9 @@ impl AppHandle {
                 return Ok(trashed);
             }
             // It may have left the trash since the view was taken: then a fresh one has it.
-            if missed_at.replace(view.root.seq).is_some() {
-                return Err(Error::row_not_found());
-            }
+            missed_at = Some(view.root.seq);
         }
+        Err(Error::row_not_found())
     }
 
     /// What stands against changing a row, and against deleting it, as far as the caller's rights

@@ -34,6 +34,7 @@ pub(crate) use transfers::not_an_admin;
 use std::sync::Arc;
 
 use rookery_domain::{
+    app::{AppRecord, ShareToken},
     id::AppId,
     secret::{Secret, SecretKind},
 };
@@ -60,16 +61,16 @@ impl Control {
         &self.apps.inner.env
     }
 
-    /// A new share token of `app`: its hash, and its text sealed for the owner's eyes.
-    fn share_token(&self, app: AppId) -> ([u8; 32], Arc<str>) {
+    /// A new share token of `app`.
+    fn share_token(&self, app: AppId) -> ShareToken {
         let token = Secret::generate(SecretKind::Share, &mut rand::rng());
         let sealed = self.env().key.seal(&app.to_string(), token.expose(), &mut rand::rng());
-        (token.hash().0, sealed.into())
+        ShareToken { hash: token.hash(), sealed: sealed.into() }
     }
 
     /// The share token in force, for its owner.
     #[must_use]
-    pub fn open_share_token(&self, record: &rookery_domain::app::AppRecord) -> Option<String> {
-        self.env().key.open(&record.id.to_string(), record.share_sealed.as_deref()?)
+    pub fn open_share_token(&self, record: &AppRecord) -> Option<String> {
+        self.env().key.open(&record.id.to_string(), &record.share.as_ref()?.sealed)
     }
 }

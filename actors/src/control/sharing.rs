@@ -98,8 +98,7 @@ impl Control {
     /// A share token to rotate to, as the operation that does it.
     #[must_use]
     pub fn share_rotation(&self, app: &AppHandle) -> Op {
-        let (hash, sealed) = self.share_token(app.id());
-        Op::App(AppOp::RotateShare(hash, sealed))
+        Op::App(AppOp::RotateShare(self.share_token(app.id())))
     }
 
     /// Whoever `email` is the address of, invited where nobody has proven it yet, and the operation that

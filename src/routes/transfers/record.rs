@@ -101,7 +101,7 @@ impl ComesWith {
             members,
             grant_links: grants,
             service_credentials: credentials,
-            share_link: offer.record.share_sealed.is_some(),
+            share_link: offer.record.share.is_some(),
             custom_domains: domains,
             migration_mode: MigrationModeBody::of(&offer.record, state.clock.now()),
         }

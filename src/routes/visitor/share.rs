@@ -88,5 +88,5 @@ async fn keeps_its_own_way(arriving: &Arriving) -> bool {
 /// The hash of `token`, if it is the share token in force. Hashes are compared, in constant time.
 fn in_force(app: &AppRecord, token: &str) -> Option<SecretHash> {
     let given = Secret::parse(SecretKind::Share, token)?.hash();
-    app.share_hash.map(SecretHash).filter(|in_force| *in_force == given)
+    app.share.as_ref().map(|share| share.hash).filter(|in_force| *in_force == given)
 }

@@ -1,11 +1,10 @@
 //! A row of `apps` and the record that it means, whoever reads it.
 
-use std::sync::Arc;
-
 use rookery_domain::{
     Timestamp,
-    app::{AppRecord, AppStatus},
+    app::{AppRecord, AppStatus, ShareToken},
     manifest::Visibility,
+    secret::SecretHash,
 };
 use sqlx::FromRow;
 
@@ -77,6 +76,8 @@ impl Columns {
 
     /// The record that they mean.
     pub(crate) fn decode(self) -> Result<AppRecord> {
+        let share_hash = decode::fixed_opt("apps.share_hash", self.share_hash.as_deref())?;
+        let share = share_hash.zip(self.share_sealed);
         Ok(AppRecord {
             id: decode::id("apps.id", &self.id)?,
             owner: decode::id("apps.owner", &self.owner)?,
@@ -88,8 +89,8 @@ impl Columns {
             visibility: visibility(self.visibility)?,
             timezone: self.timezone.into(),
             version: decode::number("apps.version", self.version)?,
-            share_hash: decode::fixed_opt("apps.share_hash", self.share_hash.as_deref())?,
-            share_sealed: self.share_sealed.map(Arc::from),
+            share: share
+                .map(|(hash, sealed)| ShareToken { hash: SecretHash(hash), sealed: sealed.into() }),
             migration_until: self.migration_until.map(Timestamp),
             unrestricted: self.unrestricted != 0,
             retention: serde_json::from_str(&self.retention)

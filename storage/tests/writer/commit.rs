@@ -149,7 +149,7 @@ contract! {
         record.timezone = "Europe/Berlin".into();
         record.version = 2;
         record.updated_at = NOW.plus_seconds(5);
-        record.share_hash = None;
+        record.share = None;
         let [_, style] = versions::assets(&test.db, app, 1).await.unwrap().try_into().unwrap();
         let version = NewVersion {
             number: 2,

@@ -6,6 +6,7 @@
 
 mod access;
 mod batch;
+mod deploy;
 mod events;
 mod ownership;
 mod quota;

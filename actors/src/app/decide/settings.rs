@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
-    app::{AppRecord, AppStatus},
+    app::{AppRecord, AppStatus, ShareToken},
     event::EventType,
     id::{HumanId, OrgId},
     manifest::{Retention, Visibility},
@@ -57,7 +57,7 @@ impl Decision<'_> {
                 self.settings(visibility, share, timezone, org)
             }
             AppOp::HandOver(acceptance) => self.hand_over(acceptance),
-            AppOp::RotateShare(hash, sealed) => self.rotate_share(hash, sealed),
+            AppOp::RotateShare(share) => self.rotate_share(share),
             AppOp::Access(op) => self.access(op),
             AppOp::Unrestricted(on) => self.unrestrict(on),
             AppOp::Migration(on) => Ok(self.migration(on)),
@@ -73,7 +73,7 @@ impl Decision<'_> {
     fn settings(
         &mut self,
         visibility: Option<Visibility>,
-        share: Option<([u8; 32], Arc<str>)>,
+        share: Option<ShareToken>,
         timezone: Option<Arc<str>>,
         org: Option<Option<OrgId>>,
     ) -> Result<Reply> {
@@ -103,15 +103,14 @@ impl Decision<'_> {
     }
 
     /// Ends the share link in force, and every visit by it.
-    fn rotate_share(&mut self, hash: [u8; 32], sealed: Arc<str>) -> Result<Reply> {
+    fn rotate_share(&mut self, share: ShareToken) -> Result<Reply> {
         let record = &self.working.root.record;
         if record.visibility != Visibility::Link {
             let message = "only an app with visibility `link` has a share link";
             return Err(Error::new(ErrorCode::Conflict, message));
         }
         let mut record = AppRecord::clone(record);
-        record.share_hash = Some(hash);
-        record.share_sealed = Some(sealed);
+        record.share = Some(share);
         let data = json!({"share_link": "rotated"}).to_string().into();
         Ok(self.rewrite(record, EventType::AppUpdated, Some(data)))
     }

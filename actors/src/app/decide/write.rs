@@ -58,7 +58,7 @@ impl Decision<'_> {
         let (data, value) = item.data.into_parts();
         self.check_schema(ix, &value)?;
         // A key that the caller chose may have been a row's before; a drawn one was not.
-        let before = if item.key.is_some() { self.working.private.version_floor } else { 0 };
+        let floor = if item.key.is_some() { self.working.private.version_floor } else { 0 };
         let key = item.key.unwrap_or_else(|| row_key::generate().into());
         let digest = Digest::of(&key);
         let tomb = self.working.tomb(&decl.name, digest);
@@ -79,14 +79,14 @@ impl Decision<'_> {
         let who = self.standing.principal;
         let row = Arc::new(Row {
             text: RowText::new(&key, &data),
-            version: tomb.map_or(before, |tomb| tomb.version) + 1,
+            version: tomb.map_or(floor, |tomb| tomb.version) + 1,
             creator: who,
             editor: who,
             created_at: at,
             updated_at: at,
         });
-        let after = Indexed { row: row.clone(), forms };
-        self.working.put(ix, None, &after, EventType::RowCreated, self.row_stamp(at));
+        let new = Indexed { row: row.clone(), forms };
+        self.working.put(ix, None, &new, EventType::RowCreated, self.row_stamp(at));
         Ok(RowReply { row, fate: RowFate::Created })
     }
 
@@ -117,7 +117,7 @@ impl Decision<'_> {
             Some(row) => {
                 Access::new(&self.standing, &decl).update(Some(Authorship::from(&*row)))?;
                 self.pass_challenge(&decl)?;
-                self.change(ix, &decl, row, item.data, false, None)
+                self.merge_into(ix, &decl, row, item.data, false, None)
             }
         }
     }
@@ -136,10 +136,11 @@ impl Decision<'_> {
             Access::new(&self.standing, &decl).update(None)?;
             return Err(Error::row_not_found());
         };
-        self.change(ix, &decl, row, data, replace, if_match)
+        self.merge_into(ix, &decl, row, data, replace, if_match)
     }
 
-    fn change(
+    /// Changes a row that is there: merges `data` into it, or puts it in its place.
+    fn merge_into(
         &mut self,
         ix: usize,
         decl: &Collection,
@@ -154,7 +155,7 @@ impl Decision<'_> {
             return Err(append_only(decl));
         }
         check_version(&access, &row, if_match)?;
-        let before = if decl.relations.is_empty() { Value::Null } else { row.value() };
+        let old_value = if decl.relations.is_empty() { Value::Null } else { row.value() };
         let sent = match self.standing.allowlist {
             // What the request would have made of an empty row.
             Some(_) => patch::apply(NOTHING, data.clone(), replace)?.into_parts().0,
@@ -162,7 +163,7 @@ impl Decision<'_> {
         };
         let data = patch::apply(row.data(), data, replace)?;
         let who = self.standing.principal;
-        patch::check_relations(decl, &before, data.value(), row.creator, who)?;
+        patch::check_relations(decl, &old_value, data.value(), row.creator, who)?;
         let (data, value) = data.into_parts();
         self.env.limits.check_row_data(&data)?;
         self.check_schema(ix, &value)?;
@@ -174,7 +175,7 @@ impl Decision<'_> {
         })?;
 
         let at = self.working.next_time(self.now);
-        let after = Arc::new(Row {
+        let new_row = Arc::new(Row {
             text: RowText::new(row.key(), &data),
             version: row.version + 1,
             creator: row.creator,
@@ -182,11 +183,11 @@ impl Decision<'_> {
             created_at: row.created_at,
             updated_at: at,
         });
-        let before = self.indexed(ix, row);
-        let now = Indexed { row: after.clone(), forms };
+        let old = self.indexed(ix, row);
+        let new = Indexed { row: new_row.clone(), forms };
         let stamp = self.row_stamp(at);
-        self.working.put(ix, Some(&before), &now, EventType::RowUpdated, stamp);
-        Ok(RowReply { row: self.told(decl, after, &sent), fate: RowFate::Updated })
+        self.working.put(ix, Some(&old), &new, EventType::RowUpdated, stamp);
+        Ok(RowReply { row: self.told(decl, new_row, &sent), fate: RowFate::Updated })
     }
 
     /// The row of an answer: to a credential that may not read it, with the data that it `sent` in

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{
+    app::ShareToken,
     challenge::ChallengeAnswer,
     id::{HumanId, OrgId, ParticipantId, TransferId},
     if_match::IfMatch,
@@ -166,8 +167,8 @@ pub enum AppOp {
     Settings {
         /// New visibility.
         visibility: Option<Visibility>,
-        /// The share token to use when this makes the app `link`: its hash and sealed form.
-        share: Option<([u8; 32], Arc<str>)>,
+        /// The share token to use when this makes the app `link`.
+        share: Option<ShareToken>,
         /// New timezone.
         timezone: Option<Arc<str>>,
         /// The organization that it is to belong to; `Some(None)` for none.
@@ -175,8 +176,8 @@ pub enum AppOp {
     },
     /// Give the app to whoever has accepted the offer of it.
     HandOver(Acceptance),
-    /// Put another share token in force, while visibility is `link`: its hash and sealed form.
-    RotateShare([u8; 32], Arc<str>),
+    /// Put another share token in force, while visibility is `link`.
+    RotateShare(ShareToken),
     /// Change who may do what besides the owner.
     Access(AccessOp),
     /// Let the app reach any internet service, or keep it to what its manifest names.

@@ -1,0 +1,98 @@
+//! Deploying a version: the gate, decided against the newest rows, and what changes when it is passed.
+//! What a plan breaks and which rows come over is told in [`deploy`](crate::app::deploy) and
+//! [`carry_over`](crate::app::carry_over), for dry runs as well.
+
+use rookery_domain::{
+    Error, Result, compat,
+    event::{EventType, RowChange},
+};
+use rookery_storage::{
+    commit::{AppWrite, RowState, RowWrite},
+    versions::NewVersion,
+};
+use serde_json::json;
+
+use super::Decision;
+use crate::app::{
+    aside::Limit,
+    carry_over::{CarriedOver, carry_over, next_version, unfit_rows},
+    deploy::{DeployPlan, DeployReport, breaks_of, report},
+    private::TombKind,
+    rows::Digest,
+    working::{Stamp, Undo},
+};
+
+impl Decision<'_> {
+    /// Deploys `plan`, or refuses it and changes nothing.
+    pub(super) fn deploy(&mut self, plan: &DeployPlan) -> Result<DeployReport> {
+        let root = &self.working.root;
+        if root.record.version != plan.base_version {
+            return Err(Error::unavailable("another version was deployed meanwhile"));
+        }
+        let limit = Limit::of_deploy();
+        let unfit = unfit_rows(root, plan, limit)?;
+        let breaks = breaks_of(root, plan, &unfit)?;
+        if !breaks.is_empty() && !plan.force {
+            return Err(compat::refusal(&breaks));
+        }
+        let carried = carry_over(root, plan, &unfit, limit, |collection, row| {
+            self.working
+                .tomb(collection, Digest::of(row.key()))
+                .is_some_and(|tomb| tomb.kind == TombKind::Detached && tomb.version == row.version)
+        })?;
+        let report = report(root, plan, &carried, breaks);
+        self.serve(plan, carried);
+        Ok(report)
+    }
+
+    /// Serves the plan's collections from here on, with the rows that were carried over.
+    fn serve(&mut self, plan: &DeployPlan, carried: CarriedOver) {
+        let working = &mut *self.working;
+        let collections = std::mem::replace(&mut working.private.collections, carried.private);
+        let events = std::mem::replace(&mut working.private.events, plan.events.clone());
+        working.open.journal.push(Undo::Collections(Box::new((collections, events))));
+        working.root.manifest = plan.manifest.clone();
+        working.root.collections = carried.collections;
+        let at = working.next_time(self.now);
+        let stamp = Stamp { by: self.standing.principal, at, silent: false };
+        for (collection, row) in carried.detach {
+            working.count_gone(&row);
+            let left = next_version(&row);
+            working.bury(&collection, left.clone(), RowState::Detached);
+            let change = RowChange { collection, row: left, previous_editor: None };
+            working.emit_row(EventType::RowDeleted, stamp, change);
+        }
+        for (collection, row) in carried.reattach {
+            working.drop_tomb(&collection, Digest::of(row.key()));
+            working.count_live(&row);
+            let change = RowChange {
+                collection: collection.clone(),
+                row: row.clone(),
+                previous_editor: None,
+            };
+            working.emit_row(EventType::RowRestored, stamp, change);
+            working.open.write_row(RowWrite { collection, row, state: RowState::Live });
+        }
+        let mut record = (*working.root.record).clone();
+        record.version += 1;
+        if let Some(visibility) = plan.visibility {
+            record.set_visibility(visibility, plan.share.clone());
+        }
+        if let Some(timezone) = &plan.timezone {
+            record.timezone = timezone.clone();
+        }
+        let number = record.version;
+        let version = NewVersion {
+            number,
+            html: plan.html.clone(),
+            manifest: plan.manifest_text.clone(),
+            assets: plan.assets.clone(),
+            by: self.standing.principal,
+            created_at: self.now,
+            drop_through: number.saturating_sub(self.env.limits.versions_kept as u32),
+        };
+        let write = AppWrite { version: Some(version), ..AppWrite::of(record) };
+        let data = json!({"version": number}).to_string().into();
+        self.rewrite_with(write, EventType::AppDeployed, Some(data));
+    }
+}
