@@ -1,7 +1,8 @@
 // What a page sees: `window.app`. Each call is an `async` function, so that what it refuses rejects.
 
 const segment = (text) => sendable(() => encodeURIComponent(text));
-const pathOf = (collection) => `collections/${segment(collection)}`;
+// A browser takes dots for steps in the address. No collection is called `-`.
+const pathOf = (name) => `collections/${segment(name).replace(/^\.*$/, '-')}`;
 
 // No row has these keys: they are other addresses of a collection.
 const RESERVED_KEYS = ['batch', 'count', 'deleted', 'retention', '.', '..'];

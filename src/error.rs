@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use crate::openapi::shapes::AnyObject;
 
 /// Seconds in `Retry-After` where the cause does not say.
-const RETRY_AFTER_S_DEFAULT: u64 = 1;
+const RETRY_AFTER_S_DEFAULT: u32 = 1;
 
 /// What handlers answer.
 pub type ApiResult<T> = Result<T, ApiError>;
@@ -27,14 +27,14 @@ pub struct ApiError {
     /// The row of the table and what this request adds to it.
     pub error: Error,
     /// Seconds after which to try again, where the cause knows them.
-    pub retry_after_s: Option<u64>,
+    pub retry_after_s: Option<u32>,
 }
 
 impl ApiError {
     /// Says when to try again.
     #[must_use]
-    pub const fn retry_after(mut self, seconds: u64) -> Self {
-        self.retry_after_s = Some(seconds);
+    pub fn retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after_s = Some(u32::try_from(seconds).unwrap_or(u32::MAX));
         self
     }
 
@@ -71,6 +71,7 @@ impl From<Error> for ApiError {
     fn from(error: Error) -> Self {
         let details = error.details.as_deref();
         let retry_after_s = details.and_then(|details| details.get("retry_after_s")?.as_u64());
+        let retry_after_s = retry_after_s.and_then(|seconds| seconds.try_into().ok());
         Self { error, retry_after_s }
     }
 }

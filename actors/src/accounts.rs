@@ -55,11 +55,16 @@ impl Account {
             (after <= most).then_some(after)
         });
         reserved.map(|_| Reservation { account: self.clone(), rows: n }).map_err(|_| {
-            Error::new(
-                ErrorCode::AccountQuotaExceeded,
-                format!("the account's apps hold {rows_max} rows together, which is its limit"),
-            )
-            .with_details(serde_json::json!({"dimension": "rows", "limit": rows_max}))
+            let message = match n {
+                1 => {
+                    format!("the account's apps hold {rows_max} rows together, which is its limit")
+                }
+                n => format!(
+                    "{n} more rows do not fit: the account's apps may hold {rows_max} together"
+                ),
+            };
+            Error::new(ErrorCode::AccountQuotaExceeded, message)
+                .with_details(serde_json::json!({"dimension": "rows", "limit": rows_max}))
         })
     }
 

@@ -40,6 +40,11 @@ impl DomainName {
         if !dns_name::is_name(&name) {
             return Err(invalid("is an address, not a name"));
         }
+        if PROOF_LABEL.len() + 1 + name.len() > NAME_BYTES_MAX {
+            return Err(invalid(&format!(
+                "is too long: with `{PROOF_LABEL}.` before it, it must have {NAME_BYTES_MAX} characters at most"
+            )));
+        }
         if !is_public_name(&name) {
             return Err(invalid("is a local or reserved name"));
         }

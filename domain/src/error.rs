@@ -30,7 +30,7 @@ pub struct Error {
     /// The `required` member: the subjects consulted, for role refusals.
     pub required: Option<Box<[String]>>,
     /// Why, where somebody tells it in other words than the message, as the pages for people do.
-    pub reason: Option<Reason>,
+    pub reason: Option<Box<Reason>>,
     /// What to do about it, where that is another thing than the table says of the code.
     pub hint: Option<&'static str>,
     /// What failed beneath, for whoever runs the service: no answer tells it, the log does.
@@ -146,14 +146,14 @@ impl Error {
     #[must_use]
     pub fn parameter(parameter: Parameter, why: impl fmt::Display) -> Self {
         let message = format!("query parameter {}: {why}", parameter.as_str());
-        Self { reason: Some(Reason::Parameter(parameter)), ..Self::invalid(message) }
+        Self { reason: Some(Reason::Parameter(parameter).into()), ..Self::invalid(message) }
     }
 
     /// `forbidden`: the credential is good, but of another kind than `callers`.
     #[must_use]
     pub fn only_for(callers: &'static str) -> Self {
         let error = Self::new(ErrorCode::Forbidden, format!("this route is for {callers}"));
-        Self { reason: Some(Reason::OnlyFor(callers)), ..error }
+        Self { reason: Some(Reason::OnlyFor(callers).into()), ..error }
     }
 
     /// `payload_too_large`: a body of more than `max` bytes.
@@ -161,7 +161,7 @@ impl Error {
     pub fn body_too_large(max: usize) -> Self {
         let message = format!("the request body is larger than {max} bytes");
         let error = Self::new(ErrorCode::PayloadTooLarge, message);
-        Self { reason: Some(Reason::BodyBytesMax(max)), ..error }
+        Self { reason: Some(Reason::BodyBytesMax(max).into()), ..error }
     }
 
     /// `row_not_found`: one body for a row that is absent, deleted or hidden.

@@ -191,6 +191,38 @@ fn who_may_neither_write_nor_read_all_does_not_learn_what_is_there() {
 }
 
 #[test]
+fn an_upsert_tells_nobody_of_a_row_that_it_may_neither_change_nor_read() {
+    let all = ["owner"];
+    let lists = Permissions {
+        read: list(&all),
+        write: list(&all),
+        update: list(&all),
+        delete: list(&all),
+        ..Permissions::default()
+    };
+    let entries = collection(lists);
+    let others = Some(row(2, 2));
+    for operations in [&[Operation::Update][..], &[Operation::Update, Operation::Read]] {
+        let own = credential(CollectionGrant::new(operations, true));
+        let access = Access::new(&own, &entries);
+        assert_eq!(code(access.upsert(others)), ErrorCode::CredentialScopeForbidden);
+        assert_eq!(access.upsert(others), access.upsert(None), "{operations:?}");
+    }
+    // Whoever may make rows finds a value taken, and no more.
+    let creator = credential(CollectionGrant::new(&[Operation::Create], false));
+    let access = Access::new(&creator, &entries);
+    assert_eq!(code(access.upsert(others)), ErrorCode::RowNotFound);
+    access.upsert(None).expect("a new row");
+    // A row that it may change it changes, also where it may not read it; of one that it sees it is told
+    // why not.
+    let writer = credential(CollectionGrant::new(&[Operation::Create, Operation::Update], false));
+    Access::new(&writer, &entries).upsert(others).expect("merged");
+    let reader = credential(CollectionGrant::new(&[Operation::Create, Operation::Read], false));
+    let told = Access::new(&reader, &entries).upsert(others);
+    assert_eq!(code(told), ErrorCode::CredentialScopeForbidden);
+}
+
+#[test]
 fn a_refusal_names_the_subjects_consulted() {
     let visitor = Standing::new(human(1), Tier::Visitor);
     let entries = collection(Permissions {

@@ -76,6 +76,13 @@ fn anything_else_is_no_domain() {
     }
     let label = format!("{label}.example.com");
     assert_eq!(parse(&label), Err(ErrorCode::DomainInvalid));
+    // With `_rookery.` before it the name must be one that DNS allows: 253 characters.
+    let of = |length: usize| {
+        let labels = format!("{}.", "a".repeat(59)).repeat(4);
+        format!("{labels}{}", "b".repeat(length - labels.len()))
+    };
+    assert!(parse(&of(244)).is_ok());
+    assert_eq!(parse(&of(245)), Err(ErrorCode::DomainInvalid));
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub struct WelcomePage {
     pub shell: Shell,
     /// Whether `/dev/mailbox` exists.
     pub dev_mailbox: bool,
+    /// Whether agents may register themselves, as the first one does for a new account.
+    pub takes_agents: bool,
 }
 
 /// `/sign-in`: asks for an e-mail address.

@@ -56,15 +56,26 @@ pub async fn register(
     State(state): State<AppState>,
     OptionalJson(body): OptionalJson<Register>,
 ) -> ApiResult<Created<Registered>> {
-    if state.config.registration.mode == RegistrationMode::Closed {
-        let message = "registration is closed: start with POST /v1/device/code";
-        return Err(Error::new(ErrorCode::Forbidden, message).into());
+    if !is_open(&state) {
+        return Err(closed().into());
     }
     let (agent, key) = state.rooms.directory.register(name(body.name.as_deref())?).await?;
     Ok(Created {
         location: "/v1/keys".to_owned(),
         record: Registered { agent: AgentView::of(&agent), key: IssuedKey::of(&key) },
     })
+}
+
+/// Whether agents may register themselves.
+#[must_use]
+pub fn is_open(state: &AppState) -> bool {
+    state.config.registration.mode == RegistrationMode::Open
+}
+
+/// The refusal where they may not.
+#[must_use]
+pub fn closed() -> Error {
+    Error::new(ErrorCode::Forbidden, "registration is closed: start with POST /v1/device/code")
 }
 
 /// The name that a request gives, or the one of an agent that gives none.

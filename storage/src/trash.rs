@@ -152,7 +152,7 @@ fn kept(columns: &impl ReadColumns) -> Read<Kept> {
 }
 
 /// The detached rows of these collections, for a deploy that declares them again. Those changed
-/// last come first: of two rows with one value of a unique field, that is the one served last. As
+/// last come first: of two rows with one value of a unique field, that one comes back. As
 /// many as the app has: its quota bounds them.
 ///
 /// # Errors

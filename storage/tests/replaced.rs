@@ -1,12 +1,14 @@
 //! A PostgreSQL database that is another one after the connections to it were lost.
 
+use std::time::{Duration, Instant};
+
 use rookery_domain::id::AppId;
 use rookery_storage::{
-    Db, LaneStatus, StorageError, Writer,
+    Db, LaneStatus, StorageError, Writer, WriterOptions,
     commit::{Abort, Outcome},
     meta,
 };
-use rookery_testkit::until_async;
+use rookery_testkit::{until, until_async};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, query_scalar};
 
 use crate::{
@@ -62,6 +64,94 @@ fn a_database_that_takes_the_place_of_another_is_not_written_to() {
         let last_seq = query_scalar("select last_seq from app_head");
         let last_seq: i64 = last_seq.fetch_one(&mut operator).await.unwrap();
         assert_eq!(last_seq.cast_unsigned(), seq + 1);
+    });
+}
+
+#[test]
+fn a_second_standby_of_the_same_timeline_is_another_database() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        let (app, writer) = written_to(test).await;
+        let mut operator = postgres.connect().await.unwrap();
+        // It took over with the timeline that is open here, and was not told of this start: it still
+        // notes the one before.
+        let before = "update meta set value = regexp_replace(value, '/[0-9A-F]{8}/', '/FFFFFFFE/')
+                      where key = 'origin'";
+        assert_eq!(operator.execute(before).await.unwrap().rows_affected(), 1);
+        operator.execute(CUT).await.unwrap();
+        assert_ne!(
+            Draft::new(app, 1).create(row("a", "{}")).commit(&writer).await,
+            Outcome::Committed
+        );
+        let LaneStatus::Broken(why) = writer.failed().await else { panic!("a lane has died") };
+        assert!(why.contains("another database"), "{why}");
+    });
+}
+
+#[test]
+fn a_session_that_was_made_to_read_only_is_left_when_writes_are_taken_again() {
+    on_postgres(async |test: &TestDb| {
+        let (app, writer) = written_to(test).await;
+        let database = test.database.as_ref().expect("PostgreSQL");
+        let create = |key| Draft::new(app, 1).create(row(key, "{}")).commit(&writer);
+        // Which cuts the connections: the next ones are made so.
+        database.set("default_transaction_read_only", "on").await;
+        let refused = async || {
+            let outcome = create("a").await;
+            matches!(outcome, Outcome::Aborted(Abort::Refused(why)) if why.contains("read-only"))
+        };
+        until_async("it is refused", refused).await;
+        let error = meta::set(&test.db, "k", "v").await.unwrap_err();
+        assert!(error.to_string().contains("read-only"), "{error}");
+
+        let mut operator = PgConnection::connect(&database.url).await.unwrap();
+        operator.execute("set default_transaction_read_only = off").await.unwrap();
+        let reset = "do $$ begin execute format(
+            'alter database %I reset default_transaction_read_only', current_database());
+        end $$";
+        operator.execute(reset).await.unwrap();
+        until_async("it is written", async || create("a").await == Outcome::Committed).await;
+        let set = async || meta::set(&test.db, "k", "v").await.is_ok();
+        until_async("an account is written", set).await;
+    });
+}
+
+#[test]
+fn a_group_that_waited_too_long_for_its_lane_is_not_begun() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        let (one, other) = (deploy(test, "one").await, deploy(test, "other").await);
+        let wait_max = Duration::from_millis(300);
+        let options = WriterOptions {
+            postgres_lanes: 1,
+            postgres_wait_max: wait_max,
+            ..WriterOptions::default()
+        };
+        let epoch = test.db.next_epoch().await.unwrap();
+        let writer = Writer::start(&test.db, epoch, options).unwrap();
+        writer.connected().await.unwrap();
+        let mut operator = postgres.connect().await.unwrap();
+        operator.execute("begin; lock table events in exclusive mode").await.unwrap();
+        let first = tokio::spawn({
+            let writer = writer.clone();
+            async move { Draft::new(one, 1).create(row("a", "{}")).commit(&writer).await }
+        });
+        until("it is with the database", || writer.health().in_flight == 1).await;
+        let began = Instant::now();
+        let second = tokio::spawn({
+            let writer = writer.clone();
+            async move { Draft::new(other, 1).create(row("a", "{}")).commit(&writer).await }
+        });
+        until("it has waited too long", || began.elapsed() > wait_max * 2).await;
+        assert_eq!(writer.health().queued, 1);
+        operator.execute("commit").await.unwrap();
+        assert_eq!(first.await.unwrap(), Outcome::Committed);
+        let outcome = second.await.unwrap();
+        let is_told =
+            matches!(&outcome, Outcome::Aborted(Abort::Refused(why)) if why.contains("too long"));
+        assert!(is_told, "{outcome:?}");
+        assert_eq!(load(&test.db, other).await.head.last_seq, 1);
+        assert_eq!(writer.health().queued, 0);
     });
 }
 

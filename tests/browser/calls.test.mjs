@@ -35,6 +35,20 @@ test('rows are created, read, changed, counted and deleted', () => withPage(brow
     assert.equal(service.seen('DELETE', 'collections/notes/a%2F%C3%A4')[0].query.get('if_match'), '2');
   }));
 
+test('a name that a browser takes for a step in the address stays the name of a collection', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    await page.evaluate(async () => {
+      for (const name of ['', '.', '..']) {
+        const rows = app.collection(name);
+        await Promise.allSettled([rows.list(), rows.create({ a: 1 }), rows.delete('session')]);
+      }
+    });
+    assert.equal(service.seen('GET', 'collections/-').length, 3);
+    assert.equal(service.seen('POST', 'collections/-').length, 3);
+    assert.equal(service.seen('DELETE', 'collections/-/session').length, 3);
+    assert.equal(service.seen('DELETE', 'session').length, 0);
+  }));
+
 test('concurrent first calls share one session', () => withPage(browser, plain,
   async ({ page, service }) => {
     const ids = await page.evaluate(async () => {

@@ -30,7 +30,10 @@ fn all_pages() -> Vec<(&'static str, String)> {
         sent_at: evil(),
     };
     let mut pages = vec![
-        ("welcome", render(&WelcomePage { shell: shell(), dev_mailbox: true }).unwrap()),
+        (
+            "welcome",
+            render(&WelcomePage { shell: shell(), dev_mailbox: true, takes_agents: true }).unwrap(),
+        ),
         (
             "sign-in",
             render(&SignInPage {
@@ -226,7 +229,10 @@ fn everyday_pages_are_small_and_written_out_for_pictures() {
     };
     let link = || "http://localhost:8080/authorize?app=guestbook".to_owned();
     let pages = [
-        ("welcome", render(&WelcomePage { shell: ada(), dev_mailbox: true }).unwrap()),
+        (
+            "welcome",
+            render(&WelcomePage { shell: ada(), dev_mailbox: true, takes_agents: true }).unwrap(),
+        ),
         ("sign-in", render(&sign_in).unwrap()),
         ("sign-in-sent", render(&sent).unwrap()),
         (

@@ -81,9 +81,16 @@ async fn the_key_is_shown_where_no_app_can_be_deployed() {
 async fn a_server_without_registration_says_so() {
     let server = TestServer::builder().set("REGISTRATION_MODE", "closed").start().await;
     let ada = server.human("ada@example.org").await;
-    let refused = server.submit(&ada, "/first-run", &[]).await;
-    assert_eq!(refused.status, 403);
-    refused.says("role=\"alert\"").says("From nothing to a running app");
+    server.get("/").await.says("Your agent shows you a code").hides("One button");
+    let home = server.see(&ada, "/").await;
+    home.says("From nothing to a running app").says("Bring your own agent");
+    home.hides("Deploy an example app").hides("claim code");
+    // Sent all the same, as by a page of before, and sent again: nothing was begun.
+    for _ in 0..2 {
+        let refused = server.submit(&ada, "/first-run", &[]).await;
+        assert_eq!(refused.status, 403);
+        refused.says("role=\"alert\"").says("From nothing to a running app");
+    }
 }
 
 #[tokio::test]

@@ -23,6 +23,7 @@ use super::{Control, to_the_end, too_many_apps};
 use crate::{
     Directory,
     app::message::{Acceptance, AppOp, Op, Reply},
+    meters::Whose,
     registry::AppHandle,
 };
 
@@ -187,6 +188,8 @@ impl Control {
             let account = env.accounts.get(human.id, &*env.store).await?;
             let acceptance =
                 Acceptance { transfer: id, offered_by: transfer.offered_by, to: human.id, account };
+            // What it was used for until now was the former account's.
+            control.roll_up(Whose::App(app.id())).await?;
             let (former, offered_by) = (app.record().owner, transfer.offered_by);
             let op = Op::App(AppOp::HandOver(acceptance));
             match app.apply(Caller::System, op).await? {

@@ -326,9 +326,13 @@ fn refused(why: OrgRefusal) -> Error {
     }
 }
 
+const ORGS_HINT: &str = "Make somebody else an admin of one that you need no longer, and leave it: it is billed to \
+                         that account then.";
+
 fn too_many_orgs() -> Error {
     let max = ORGS_PER_ACCOUNT_MAX;
     let message = format!("the account is billed for {max} organizations, which is its limit");
     Error::new(ErrorCode::AccountQuotaExceeded, message)
+        .with_hint(ORGS_HINT)
         .with_details(json!({"dimension": "organizations", "limit": max}))
 }

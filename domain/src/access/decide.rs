@@ -75,7 +75,7 @@ impl<'a> Access<'a> {
         self.write()
     }
 
-    /// Create at a key, and upsert that matches no row. `existing` is the live row at the key,
+    /// Create at a key. `existing` is the live row at the key,
     /// which is then answered instead of a new one.
     ///
     /// # Errors
@@ -95,6 +95,23 @@ impl<'a> Access<'a> {
         }
     }
 
+    /// Upsert on a unique field: `matched` is the row that holds the value. Whoever may neither change nor
+    /// read that row is told what it would be told without it.
+    ///
+    /// # Errors
+    /// Those of [`Self::create_at`] and [`Self::update`].
+    pub fn upsert(&self, matched: Option<Authorship>) -> Result<()> {
+        if matched.is_none() {
+            return self.create_at(None);
+        }
+        match self.update(matched) {
+            Err(_) if self.read(matched).is_err() => {
+                self.create_at(None).and(Err(Error::row_not_found()))
+            }
+            answer => answer,
+        }
+    }
+
     /// Whether the write list admits.
     fn write(&self) -> Result<()> {
         let list = &self.collection.permissions.write;
@@ -106,7 +123,7 @@ impl<'a> Access<'a> {
         Err(self.refusal(ErrorCode::CollectionWriteForbidden, "create", list))
     }
 
-    /// Update, and upsert that matches `row`.
+    /// Update.
     ///
     /// # Errors
     /// `credential_scope_forbidden`, `row_not_found`, `author_not_allowed`,

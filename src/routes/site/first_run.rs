@@ -23,6 +23,7 @@ use super::{
 use crate::{
     demo::GUESTBOOK,
     error::{ApiError, ApiResult},
+    routes::register,
 };
 
 /// What to do where the service failed at the deploy.
@@ -120,6 +121,9 @@ async fn run(desk: &Desk, start: Start) -> ApiResult<Response> {
     if !agents.items.is_empty() {
         // Sent twice, or reloaded: the first agent is there.
         return Ok(desk.go("/", "first-agent-there")?);
+    }
+    if !register::is_open(&desk.state) {
+        return Err(register::closed().into());
     }
     // Of forms that are sent at once, the one that makes the code goes on.
     let code = match api.make("/v1/self/claim-codes", &json!({}), &form).await? {

@@ -14,7 +14,7 @@ use super::{
     paging::{ONLY, Pager, Trail},
     records::{App, List},
 };
-use crate::error::ApiResult;
+use crate::{error::ApiResult, routes::register};
 
 /// Apps on a page; an account has no more of its own unless its limit was raised.
 const APPS_MAX: usize = 100;
@@ -36,6 +36,8 @@ struct HomePage {
     offers: usize,
     /// How far a new account is; nobody else is shown the steps.
     steps: Option<Steps>,
+    /// Whether agents may register themselves, as the example's does.
+    takes_agents: bool,
     /// Whether to ask how the human heard of the service: once, of a new account.
     asks: bool,
     site_url: String,
@@ -85,6 +87,7 @@ pub(super) async fn view(
         pager: trail.pager("apps", "/", apps.next_cursor),
         offers: offers.map_or(0, |offers| offers.items.len()),
         steps,
+        takes_agents: register::is_open(&desk.state),
         asks,
         site_url: desk.state.public_url.clone(),
     };

@@ -4,7 +4,7 @@ use axum::{extract::State, response::Response};
 use http::StatusCode;
 
 use super::{desk::Desk, frame, home, show};
-use crate::{error::ApiResult, pages::site::WelcomePage, state::AppState};
+use crate::{error::ApiResult, pages::site::WelcomePage, routes::register, state::AppState};
 
 /// The page.
 ///
@@ -22,5 +22,9 @@ pub async fn page(
     }
     let shell = frame(&state, None)?;
     let dev_mailbox = state.mailer.readable_mailbox().is_some();
-    Ok(show(&state, StatusCode::OK, &WelcomePage { shell, dev_mailbox })?)
+    Ok(show(
+        &state,
+        StatusCode::OK,
+        &WelcomePage { shell, dev_mailbox, takes_agents: register::is_open(&state) },
+    )?)
 }

@@ -172,7 +172,7 @@ pub fn refusal(error: &Error) -> String {
         E::ManifestIncompatibleRedeploy => {
             "Read what it takes away or opens, and tick the box to go on all the same".to_owned()
         }
-        _ => error.reason.and_then(of_reason).unwrap_or_else(|| {
+        _ => error.reason.as_deref().copied().and_then(of_reason).unwrap_or_else(|| {
             let message = message.strip_suffix(": `email`").unwrap_or(message);
             about_member(message).unwrap_or_else(|| message.to_owned())
         }),

@@ -60,7 +60,8 @@ impl From<Abilities> for CollectionAccess {
 
 /// What may I do?
 ///
-/// Each request is decided anew: this says what would be answered now.
+/// Each request is decided anew: this says what would be answered now. A visitor without a token is told what
+/// it may do once `POST /s/session` has given it one.
 #[utoipa::path(get, path = "/s/access", tag = "Participants", operation_id = "participant_access",
     responses(
         (status = 200, description = "What whoever asks may do, by collection", body = AccessRecord),

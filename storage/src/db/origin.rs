@@ -11,7 +11,9 @@ use super::Soundness;
 /// The name under which the database notes which one it is.
 const KEY: &str = "origin";
 
-const STANDBY: &str = "it is a standby, which takes no writes";
+const NOTED: &str = "select value from meta where key = $1";
+
+pub(super) const STANDBY: &str = "it is a standby, which takes no writes";
 
 const REPLACED: &str = "another database answers in place of the one that was opened: a standby that took \
                         over, or a copy";
@@ -40,7 +42,12 @@ impl Opened {
             return Err(io::Error::other(STANDBY).into());
         }
         let found = Origin::of(connection).await?;
-        if opened.is_other(&found) {
+        let noted: Option<String> =
+            query_scalar(NOTED).bind(KEY).fetch_optional(&mut *connection).await?;
+        let noted = noted.map(|text| Origin::read(&text));
+        // Two standbys of one database take over with the same new timeline. One of them knows nothing
+        // of a start on the other.
+        if opened.is_other(&found) || noted.is_some_and(|noted| opened.is_other(&noted)) {
             self.soundness.break_for(REPLACED);
             return Err(io::Error::other(REPLACED).into());
         }
@@ -115,10 +122,7 @@ impl Origin {
             .bind(self.text())
             .execute(&mut *tx)
             .await?;
-        let noted: String = query_scalar("select value from meta where key = $1")
-            .bind(KEY)
-            .fetch_one(&mut *tx)
-            .await?;
+        let noted: String = query_scalar(NOTED).bind(KEY).fetch_one(&mut *tx).await?;
         let before = Self::read(&noted);
         // Empty as a whole, it was made so by an operator, who knows that it was restored.
         let is_another = noted.is_empty() || before.is_other(self);

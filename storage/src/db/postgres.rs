@@ -17,7 +17,7 @@ use super::{
     StorageOptions, Tx,
     migrating::{self, Pending},
     needless_tls,
-    origin::{Opened, Origin},
+    origin::{Opened, Origin, STANDBY},
     turns::Turns,
     tx,
 };
@@ -59,6 +59,9 @@ pub(super) const SESSION: &str = "
 
 const POOLER: &str = "a pooler in front of it gives each transaction to any session: set it to session \
                       mode, or connect directly";
+
+const READ_ONLY: &str = "the PostgreSQL database takes no writes: `default_transaction_read_only` is on for \
+                         the role, the database or the server";
 
 const NO_ANSWER: &str = "it does not answer in time";
 
@@ -109,6 +112,7 @@ impl PostgresDb {
             // Not of the pool: it may be left with the lock of a failed migration.
             let mut own = session(&connect).await.map_err(|error| unreachable(&error))?;
             check_pooler(&pool, &mut own).await?;
+            check_writable(&mut own).await?;
             check(&pool).await?;
             Ok(own)
         };
@@ -124,8 +128,10 @@ impl PostgresDb {
             StorageError::Open(why)
         })?;
         drop(own);
-        // From here on each new connection is asked whether it is the same one.
+        // From here on each new connection is asked whether it is the same one; those that are there
+        // already, now.
         let _ = opened.origin.set(origin);
+        check_idle(&pool, &opened).await?;
         let turns = Turns::default();
         Ok(Self(Arc::new(Inner { pool, options: connect, answer_timeout, opened, turns })))
     }
@@ -219,8 +225,12 @@ impl PostgresDb {
         let result = body(&mut tx, input).await;
         let has_waited = tx.has_waited();
         if result.is_err() || tx.is_doomed() {
+            let is_useless = tx.only_reads();
             if tx.control("rollback").await.is_ok() {
-                drop(tx.into_postgres());
+                let connection = tx.into_postgres();
+                if is_useless {
+                    drop(connection.map(PoolConnection::detach));
+                }
             }
         } else {
             tx.control("commit").await.map_err(|error| StorageError::at_commit(&error))?;
@@ -267,6 +277,29 @@ async fn check_pooler(pool: &PgPool, other: &mut PgConnection) -> Result<()> {
         true => Err(cannot_reach(POOLER)),
         false => Ok(()),
     }
+}
+
+/// Refuses a database that takes no writes: nothing could be migrated, and no app written to.
+async fn check_writable(connection: &mut PgConnection) -> Result<()> {
+    let asked = "select pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'";
+    let (is_standby, is_read_only): (bool, bool) =
+        sqlx::query_as(asked).fetch_one(connection).await.map_err(|error| unreachable(&error))?;
+    match (is_standby, is_read_only) {
+        (true, _) => Err(cannot_reach(STANDBY)),
+        (false, true) => Err(StorageError::Open(READ_ONLY.into())),
+        (false, false) => Ok(()),
+    }
+}
+
+/// Asks the idle connections of a pool where they lead: its address may have led elsewhere when the first
+/// ones were made.
+async fn check_idle(pool: &PgPool, opened: &Opened) -> Result<()> {
+    let mut idle = Vec::new();
+    while let Some(mut connection) = pool.try_acquire() {
+        opened.check(&mut connection).await.map_err(|error| unreachable(&error))?;
+        idle.push(connection);
+    }
+    Ok(())
 }
 
 /// The process that serves a connection, asked without preparing anything.

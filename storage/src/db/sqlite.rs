@@ -413,7 +413,8 @@ impl LockFile {
             Ok(()) => {}
             Err(fs::TryLockError::WouldBlock) => {
                 return Err(StorageError::Open(format!(
-                    "another rookery process uses {}; stop it first",
+                    "another rookery process uses {}: stop it first, or, for a command to it, set \
+                     `ops.listen` as it has it",
                     folder.display()
                 )));
             }

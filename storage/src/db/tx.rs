@@ -18,6 +18,8 @@ pub(crate) struct Tx {
     doomed: bool,
     /// A statement waited for a lock as long as PostgreSQL lets it.
     waited: bool,
+    /// A statement was refused because the session only reads.
+    only_reads: bool,
 }
 
 enum Conn {
@@ -86,12 +88,12 @@ impl Drop for Pooled {
 
 impl Tx {
     pub(super) fn sqlite(conn: SqliteConnection) -> Self {
-        Self { conn: Conn::Sqlite(Box::new(conn)), doomed: false, waited: false }
+        Self { conn: Conn::Sqlite(Box::new(conn)), doomed: false, waited: false, only_reads: false }
     }
 
     pub(super) fn postgres(conn: PoolConnection<Postgres>, answer_timeout: AnswerTimeout) -> Self {
         let conn = Pooled { conn: Some(conn), answer_timeout };
-        Self { conn: Conn::Postgres(conn), doomed: false, waited: false }
+        Self { conn: Conn::Postgres(conn), doomed: false, waited: false, only_reads: false }
     }
 
     pub(super) const fn is_doomed(&self) -> bool {
@@ -109,6 +111,12 @@ impl Tx {
             Conn::Sqlite(conn) => Some(*conn),
             Conn::Postgres(_) => None,
         }
+    }
+
+    /// Whether its session only reads. What a session is made with outlives the setting of its role or
+    /// database that made it so.
+    pub(super) const fn only_reads(&self) -> bool {
+        self.only_reads
     }
 
     /// The PostgreSQL connection, when it is one, back to the pool's care.
@@ -194,7 +202,8 @@ impl Tx {
     fn doom_on_error<T>(&mut self, result: Result<T, sqlx::Error>) -> Result<T> {
         result.map_err(|error| {
             self.doomed = true;
-            self.waited |= is_lock_timeout(&error);
+            self.waited |= has_code(&error, LOCK_NOT_AVAILABLE);
+            self.only_reads |= has_code(&error, READ_ONLY_SQL_TRANSACTION);
             StorageError::before_commit(&error)
         })
     }
@@ -270,7 +279,9 @@ pub(super) const fn is_lost(error: &sqlx::Error) -> bool {
     matches!(error, sqlx::Error::Io(_) | sqlx::Error::Protocol(_))
 }
 
-/// Whether a lock was waited for in vain: lock_not_available.
-fn is_lock_timeout(error: &sqlx::Error) -> bool {
-    error.as_database_error().and_then(|error| error.code()).as_deref() == Some("55P03")
+const LOCK_NOT_AVAILABLE: &str = "55P03";
+const READ_ONLY_SQL_TRANSACTION: &str = "25006";
+
+fn has_code(error: &sqlx::Error, code: &str) -> bool {
+    error.as_database_error().and_then(|error| error.code()).as_deref() == Some(code)
 }

@@ -45,6 +45,11 @@ pub const MAX_BATCH_BYTES: usize = 8 << 20;
 pub struct WriterOptions {
     /// Lanes on PostgreSQL, each with a connection of its own.
     pub postgres_lanes: usize,
+    /// How long a group may wait for its lane on PostgreSQL before it is aborted. Behind it the database
+    /// may take as long as it takes to answer (30 s): together less than what whoever asked for the write
+    /// waits (45 s), so that nothing is begun of which somebody was told already that nobody knows how
+    /// it ended.
+    pub postgres_wait_max: Duration,
     /// Size of SQLite's log above which operators are told.
     pub wal_alarm_bytes: u64,
     /// How long nothing is committed before SQLite's log is emptied.
@@ -59,6 +64,7 @@ impl Default for WriterOptions {
     fn default() -> Self {
         Self {
             postgres_lanes: POSTGRES_LANES,
+            postgres_wait_max: Duration::from_secs(10),
             wal_alarm_bytes: 256 << 20,
             sqlite_log_idle: Duration::from_secs(30),
             sqlite_max_pages: None,

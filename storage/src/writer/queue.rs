@@ -24,7 +24,8 @@ use crate::commit::{Abort, Group, Outcome};
     reason = "nearly all are groups, and a box would cost each of them an allocation"
 )]
 enum Job {
-    Group(Group),
+    /// A group, and since when it waits.
+    Group(Group, Instant),
     Barrier(oneshot::Sender<()>),
 }
 
@@ -176,7 +177,7 @@ impl Queue {
             return;
         }
         state.waiting += 1;
-        state.jobs.push_back(Job::Group(group));
+        state.jobs.push_back(Job::Group(group, Instant::now()));
         drop(state);
         self.wake();
     }
@@ -254,21 +255,26 @@ impl Queue {
     }
 
     /// Takes all that waits, up to the bounds of a batch, in order. Two groups of one app never
-    /// share a batch: in one PostgreSQL statement neither would see the other's head.
-    pub(super) fn take<'q>(&'q self, counters: &'q Counters) -> Batch<'q> {
-        let mut groups = Vec::new();
+    /// share a batch: in one PostgreSQL statement neither would see the other's head. A group that has
+    /// waited for longer than `wait_max` is aborted.
+    pub(super) fn take<'q>(&'q self, counters: &'q Counters, wait_max: Duration) -> Batch<'q> {
+        let now = Instant::now();
+        let (mut groups, mut stale) = (Vec::new(), Vec::new());
         let mut barriers = Vec::new();
         let mut apps = HashSet::new();
         let mut bytes = 0;
         let mut state = self.state.lock();
         while groups.len() < MAX_BATCH_GROUPS && bytes < MAX_BATCH_BYTES {
             match state.jobs.front() {
-                Some(Job::Group(group)) if !apps.insert(group.app) => break,
+                Some(Job::Group(group, _)) if !apps.insert(group.app) => break,
                 Some(_) => {}
                 None => break,
             }
             match state.jobs.pop_front() {
-                Some(Job::Group(group)) => {
+                Some(Job::Group(group, since)) if now.duration_since(since) > wait_max => {
+                    stale.push(group);
+                }
+                Some(Job::Group(group, _)) => {
                     bytes += group.weight();
                     groups.push(Entry { group, outcome: None });
                 }
@@ -276,10 +282,16 @@ impl Queue {
                 None => break,
             }
         }
-        state.waiting -= groups.len();
+        state.waiting -= groups.len() + stale.len();
         state.in_flight = groups.len();
-        state.taken = Instant::now();
+        state.taken = now;
         drop(state);
+        for group in stale {
+            let outcome =
+                Outcome::Aborted(Abort::Refused("the writer was busy for too long".into()));
+            counters.resolved(&group, &outcome);
+            resolve(group, outcome);
+        }
         Batch::new(self, counters, groups, barriers)
     }
 
@@ -292,7 +304,7 @@ impl Queue {
 fn resolve_jobs(jobs: VecDeque<Job>, outcome: &Outcome) {
     for job in jobs {
         match job {
-            Job::Group(group) => resolve(group, outcome.clone()),
+            Job::Group(group, _) => resolve(group, outcome.clone()),
             Job::Barrier(barrier) => drop(barrier.send(())),
         }
     }

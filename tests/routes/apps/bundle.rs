@@ -96,6 +96,8 @@ async fn json_form_and_zip_make_the_same_app() {
     folder.push(("site/css/.DS_Store", b"x"));
     folder.push(("site/.env", b"SECRET=1"));
     folder.push(("site/.git/config", b"x"));
+    let objects: Vec<String> = (0..1_000).map(|n| format!("site/.git/objects/{n}")).collect();
+    folder.extend(objects.iter().map(|name| (name.as_str(), &b""[..])));
     let by_folder = send_zip(&server, &owner, query, zip(&folder)).await.expect(201);
 
     let first = stored(&server, &by_json).await;

@@ -222,7 +222,7 @@ async fn a_push_rule_carries_over_into_an_app_that_is_private_now() {
     public.expect(201);
     let hidden = redeploy(&server, &owner, &app, json!({"visibility": "private"})).await;
     let error = hidden.error(ErrorCode::NotifyPushRequiresPublic);
-    assert_eq!(error["details"]["path"], "/notify/0/channels");
+    assert_eq!(error["details"]["path"], "/notify/0/channels/0");
     assert_eq!(
         server.get_as(&owner, &app.path("")).await.expect(200)["visibility"],
         "public",

@@ -67,6 +67,23 @@ async fn with_the_acceptance_everything_of_the_app_goes_over_at_once() {
 }
 
 #[tokio::test]
+async fn what_an_app_was_used_for_before_stays_with_the_account_that_had_it() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.person("ada").await, server.person("bob").await);
+    let app = server.app_with_rows(&ada, 0).await;
+    for _ in 0..3 {
+        row(&server, &ada, &app).await.expect(201);
+    }
+    let offer = server.offer(&ada, &app, &bob).await;
+    server.decide(&bob, &offer, "accept").await.expect(200);
+    row(&server, &bob, &app).await.expect(201);
+    for (who, writes) in [(&ada, 3), (&bob, 1)] {
+        let usage = server.ask(who, GET, "/v1/self/usage", Value::Null).await.expect(200);
+        assert_eq!(usage["month"]["row_writes"], writes, "{usage}");
+    }
+}
+
+#[tokio::test]
 async fn the_feed_tells_the_new_owner_and_the_old_owners_poll_ends() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.person("ada").await, server.person("bob").await);

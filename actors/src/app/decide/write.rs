@@ -108,17 +108,11 @@ impl Decision<'_> {
         })?;
         let held = self.working.holder(ix, field, form);
         let row = held.and_then(|key| self.working.root.collections[ix].rows.at(key)).cloned();
+        Access::new(&self.standing, &decl).upsert(row.as_deref().map(Authorship::from))?;
+        self.pass_challenge(&decl)?;
         match row {
-            None => {
-                Access::new(&self.standing, &decl).create_at(None)?;
-                self.pass_challenge(&decl)?;
-                self.insert(ix, &decl, NewRow { key: None, data: item.data })
-            }
-            Some(row) => {
-                Access::new(&self.standing, &decl).update(Some(Authorship::from(&*row)))?;
-                self.pass_challenge(&decl)?;
-                self.merge_into(ix, &decl, row, item.data, false, None)
-            }
+            None => self.insert(ix, &decl, NewRow { key: None, data: item.data }),
+            Some(row) => self.merge_into(ix, &decl, row, item.data, false, None),
         }
     }
 

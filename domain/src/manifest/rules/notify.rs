@@ -97,8 +97,9 @@ pub(super) fn parse(top: &TopLevel<'_>, scope: &Scope<'_>) -> Result<Box<[Notify
 pub(crate) fn check_visibility(rules: &[NotifyRule], visibility: Visibility) -> Result<()> {
     let mut refused = Violations::new(ErrorCode::NotifyPushRequiresPublic);
     for (index, rule) in rules.iter().enumerate() {
-        if visibility != Visibility::Public && rule.channels.contains(&Channel::Push) {
-            refused.push(format!("/notify/{index}/channels"), PUSH_IS_PUBLIC);
+        let push = rule.channels.iter().position(|channel| *channel == Channel::Push);
+        if let Some(channel) = push.filter(|_| visibility != Visibility::Public) {
+            refused.push(format!("/notify/{index}/channels/{channel}"), PUSH_IS_PUBLIC);
         }
     }
     refused.finish()

@@ -17,8 +17,11 @@ use crate::{http::body_budget::BodyShare, pages::paths::INDEX};
 
 /// The entry that is the manifest.
 const MANIFEST: &str = "manifest.json";
-/// Entries beside the assets: document, manifest, folders.
-const OTHER_ENTRIES_MAX: usize = 256;
+/// Files beside the assets: document and manifest.
+const OTHER_FILES: usize = 2;
+/// Entries of an archive, folders and what is left out of the app among them: what a zip without
+/// extensions can list (APPNOTE.TXT, 4.4.22).
+const ENTRIES_MAX: usize = 65_535;
 
 /// Reads an archive; `share` grows by what it unpacks to.
 pub(super) fn read(bytes: Bytes, limits: &Limits, share: &mut BodyShare) -> Result<Raw> {
@@ -29,11 +32,17 @@ pub(super) fn read(bytes: Bytes, limits: &Limits, share: &mut BodyShare) -> Resu
             name.map_or_else(|| "of the same name".to_owned(), |name| format!("named {name}"));
         return Err(Error::invalid(format!("the zip holds two entries {named}")));
     }
-    let entries_max = limits.asset_files_max + OTHER_ENTRIES_MAX;
-    if archive.len() > entries_max {
-        return Err(too_large(format!("the zip has more than {entries_max} entries")));
+    if archive.len() > ENTRIES_MAX {
+        return Err(too_large(format!("the zip has more than {ENTRIES_MAX} entries")));
     }
     let names = names(&mut archive)?;
+    if names.len() > limits.asset_files_max + OTHER_FILES {
+        let (files, max) = (names.len(), limits.asset_files_max);
+        return Err(too_large(format!(
+            "the zip has {files} files that are not hidden, an app at most {max} beside its document \
+             and its manifest"
+        )));
+    }
     let folder = top_folder(&names);
     let mut raw = Raw::default();
     let mut assets = Vec::new();
@@ -102,18 +111,18 @@ fn repeated_name(bytes: &[u8], start: u64) -> Option<String> {
 /// The files of an archive, by index. A name must mean the same to everybody: it is checked as it
 /// stands, not cleaned.
 fn names(archive: &mut ZipArchive<Cursor<Bytes>>) -> Result<Vec<(usize, String)>> {
-    let mut names = Vec::with_capacity(archive.len());
+    let mut names = Vec::new();
     for index in 0..archive.len() {
         let entry = archive.by_index_raw(index).map_err(|_| unreadable())?;
         let name = entry.name().map_err(|_| unreadable())?.into_owned();
+        if entry.is_dir() || is_litter(&name) || is_hidden(&name) {
+            continue;
+        }
         if entry.encrypted() {
             return Err(Error::invalid(format!("the zip's entry {name:?} is encrypted")));
         }
         if entry.is_symlink() {
             return Err(Error::invalid(format!("the zip's entry {name:?} is a symbolic link")));
-        }
-        if entry.is_dir() || is_litter(&name) || is_hidden(&name) {
-            continue;
         }
         names.push((index, name));
     }

@@ -28,7 +28,8 @@ pub struct DeployBody {
     manifest: Option<AnyObject>,
     /// The files beside the document.
     assets: Option<Vec<AssetBody>>,
-    /// The slug: 3 to 63 of `a-z`, `0-9` and inner hyphens, and no word of the service's own; for an app
+    /// The slug: 3 to 63 of `a-z`, `0-9` and inner hyphens, of which none are third and fourth, and no word of
+    /// the service's own; for an app
     /// that is not `link` only. Drawn when left out. That of a purged app is free to the account that owned it
     /// last, and taken to every other.
     slug: Option<String>,
@@ -74,7 +75,8 @@ pub(in crate::routes::apps) struct DeployForm {
     /// app's address.
     #[schema(required = false)]
     assets: Vec<FileBytes>,
-    /// The slug: 3 to 63 of `a-z`, `0-9` and inner hyphens, and no word of the service's own; for an app
+    /// The slug: 3 to 63 of `a-z`, `0-9` and inner hyphens, of which none are third and fourth, and no word of
+    /// the service's own; for an app
     /// that is not `link` only. Drawn when left out. That of a purged app is free to the account that owned it
     /// last, and taken to every other.
     #[schema(required = false)]

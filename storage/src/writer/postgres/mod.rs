@@ -115,7 +115,7 @@ impl Lane {
             if let Some(why) = self.db.soundness().broken() {
                 return Err(why);
             }
-            let mut batch = queue.take(&shared.counters);
+            let mut batch = queue.take(&shared.counters, shared.options.postgres_wait_max);
             let result = self.commit(&mut batch).await;
             self.used = Instant::now();
             if batch.found_no_room() {
@@ -180,7 +180,9 @@ impl Lane {
         match session.commit(batch).await {
             Ok(()) => {
                 self.note(Link::Up);
-                self.connection = Some(session.connection);
+                // What a session was made with, `default_transaction_read_only` of its role most of all,
+                // outlives its cause: after such a refusal the next batch has a new one.
+                self.connection = (session.not_now == 0).then_some(session.connection);
                 Ok(())
             }
             Err(Ended::ConnectionLost(why)) => {

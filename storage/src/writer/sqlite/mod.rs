@@ -13,6 +13,7 @@ use std::{
     path::Path,
     sync::Arc,
     thread,
+    time::Duration,
 };
 
 use rusqlite::{Connection, Error::SqliteFailure, OpenFlags};
@@ -141,7 +142,7 @@ fn run(
             log.empty(db).map_err(Ended::Broken)?;
             continue;
         }
-        let mut batch = queue.take(&shared.counters);
+        let mut batch = queue.take(&shared.counters, Duration::MAX);
         if batch.entries.is_empty() {
             batch.finish();
             continue;

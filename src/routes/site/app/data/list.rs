@@ -78,7 +78,7 @@ impl Query {
 
     /// Why the list at `page` was refused: its place in the list is over, or what the form asks for.
     fn refusal(&self, error: &Error, page: &str) -> Notice {
-        if error.reason == Some(Reason::Parameter(Parameter::Cursor)) {
+        if error.reason.as_deref() == Some(&Reason::Parameter(Parameter::Cursor)) {
             let text = "This page of the list is there no more: the list has changed since.";
             let link = Some((self.sorted(page, &self.sort), "Begin again".to_owned()));
             return Notice { link, ..Notice::of_refusal(text.to_owned(), None) };
