@@ -68,7 +68,7 @@ impl fmt::Display for Hex<'_> {
     }
 }
 
-/// The same as a text of its own.
+/// Bytes as a text of lower-case hexadecimal digits.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     Hex(bytes).to_string()

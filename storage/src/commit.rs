@@ -418,8 +418,8 @@ impl AccessWrite {
 pub struct AppWrite {
     /// The record after the change.
     pub record: AppRecord,
-    /// Whether the manifest or the owner bounds the rows of any collection after it. One of which
-    /// this is said in vain is looked at by the retention worker in vain.
+    /// Whether the manifest or the owner bounds the rows of any collection after the change, so that the
+    /// retention worker has to look at the app. `true` where nothing is bounded costs a useless look.
     pub bounded: bool,
     /// A version deployed with it.
     pub version: Option<NewVersion>,

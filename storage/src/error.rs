@@ -88,7 +88,7 @@ impl StorageError {
         }
     }
 
-    /// The same failure of a read, which has no outcome that could be unknown.
+    /// This failure as that of a read, which has no outcome that could be unknown.
     #[must_use]
     pub(crate) fn of_read(self) -> Self {
         match self {

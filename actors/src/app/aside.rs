@@ -22,16 +22,17 @@ use super::message::{AppOp, Op};
 
 /// A request of this many bytes or more may take long to decide.
 const BYTES_MIN: usize = 4 << 10;
-/// Holding a value against its schema may, where it takes so many steps of a few nanoseconds.
+/// A value that takes so many steps to hold against its schema, of a few nanoseconds each, may take long
+/// to decide.
 const STEPS_MIN: u64 = 256 << 10;
-/// A batch of this many entries or more may.
+/// A batch of this many entries or more may take long to decide.
 const ENTRIES_MIN: usize = 32;
-/// A decision that took longer was slow, or the machine busy: it counts when it happens
-/// [`SLOW_STREAK`] times in a row.
+/// A decision that took longer was slow, or the machine was busy: only [`SLOW_STREAK`] of them in a row
+/// make the app a slow one.
 const SLOW: Duration = Duration::from_millis(2);
-/// Slow decisions in a row that make an app a slow one.
+/// Decisions above [`SLOW`] in a row that make an app a slow one.
 pub(crate) const SLOW_STREAK: u32 = 3;
-/// A decision that took longer was slow, however busy the machine.
+/// A single decision that took longer makes the app a slow one, however busy the machine.
 const VERY_SLOW: Duration = Duration::from_millis(100);
 /// How long a slow app has all of its decisions made aside.
 pub(crate) const SLOW_FOR: Duration = Duration::from_secs(60);

@@ -86,9 +86,8 @@ pub(crate) struct PrivateCollection {
 }
 
 impl PrivateCollection {
-    /// The unique indexes beside `state`, made of its rows where they are not there yet. To be asked
-    /// for before the first row of an incarnation changes: what takes a change back takes it back in
-    /// them, too.
+    /// The unique indexes of the collection whose rows are in `state`. The first call of an incarnation makes
+    /// them, so it must come before a row changes: the journal takes changes back in them as well.
     pub(crate) fn unique_of(
         &mut self,
         app: AppId,

@@ -15,9 +15,10 @@ use super::{aside::Limit, read::SeenRow, root::CollectionState};
 
 /// Rows above which a scan leaves the request's own thread.
 const INLINE_SCAN_ROWS_MAX: usize = 2_000;
-/// Bytes of the app's rows above which it does.
+/// Bytes of the app's rows above which a scan leaves the request's own thread.
 const INLINE_SCAN_BYTES_MAX: u64 = 256 << 10;
-/// These bytes, each as often as the filter has tests and values, above which it does.
+/// Bytes to be compared, those of the app's rows times the tests and values of the filter, above which a
+/// scan leaves the request's own thread.
 const INLINE_SCAN_READ_BYTES_MAX: u64 = 1 << 20;
 
 /// One walk over a collection.

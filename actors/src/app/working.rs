@@ -87,9 +87,9 @@ pub(crate) struct Indexed {
 }
 
 impl Working {
-    /// The present, later than what this app was told before, though the clock may have been set back
-    /// a little. Once it was set back further, what it says counts: times from when it was ahead hold
-    /// nothing up.
+    /// The time of the next change: `now`, or just after the app's last change where the clock was set back
+    /// a little meanwhile. Where it was set back further, times from before are taken for wrong, and `now`
+    /// counts.
     pub(crate) fn next_time(&mut self, now: Timestamp) -> Timestamp {
         let follows = Timestamp(now.0.max(self.last_at.0 + 1));
         self.last_at = if self.last_at.is_ahead_of(now) { now } else { follows };

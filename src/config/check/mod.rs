@@ -16,11 +16,11 @@ const OPS_TOKEN_LEN_MIN: usize = 16;
 const TIMEOUT_S_MAX: u64 = 3_600;
 /// Most rate-limit counters: 128 MiB of them.
 const COUNTERS_MAX: usize = 1 << 24;
-/// What no count has to be above; every integer that counts are kept in holds it.
+/// Largest accepted count. Every integer that counts are kept in holds it.
 const COUNT_MAX: u64 = 1_000_000_000;
-/// What no number of bytes has to be above: 1 PiB.
+/// Largest accepted number of bytes: 1 PiB.
 const BYTES_MAX: u64 = 1 << 50;
-/// A century; instants so far from now can still be told.
+/// Longest accepted number of days: a century. Instants so far from now can still be written.
 const DAYS_MAX: u64 = 36_500;
 
 pub(super) fn check(config: &Config) -> Result<(), ConfigError> {

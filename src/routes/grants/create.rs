@@ -51,7 +51,7 @@ pub struct NewGrant {
     /// When it ends, a year from now at most; never when left out.
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
-    /// The same in seconds from now.
+    /// When it ends, in seconds from now, in place of `expires_at`.
     #[serde(default, deserialize_with = "whole")]
     #[schema(minimum = 1, maximum = 31_536_000)]
     expires_in_s: Option<u32>,

@@ -42,7 +42,7 @@ pub struct NewPreview {
     /// When it ends, 90 days from now at most; in a week when left out.
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
-    /// The same in seconds from now.
+    /// When it ends, in seconds from now, in place of `expires_at`.
     #[serde(default, deserialize_with = "whole")]
     #[schema(minimum = 1, maximum = 7_776_000)]
     expires_in_s: Option<u32>,

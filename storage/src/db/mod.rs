@@ -228,8 +228,8 @@ impl Db {
         .await
     }
 
-    /// The newest epoch that any process start has drawn; 0 where none has. Who writes with it is
-    /// beside the server that drew it, and takes nothing over.
+    /// The newest epoch that any process start has drawn; 0 where none has. A command that writes with it
+    /// works beside the server that drew it, and fences nobody.
     ///
     /// # Errors
     /// Any [`StorageError`].

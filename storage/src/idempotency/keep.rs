@@ -43,7 +43,7 @@ impl<T: 'static> KeepResponse<T> {
         Self(Some(Arc::new(Keeping { request, now, response: Box::new(response) })))
     }
 
-    /// The same for a `U`, of which `view` makes the `T` that is answered.
+    /// Keeps the response to a `U`, of which `view` makes the `T` that is answered.
     #[must_use]
     pub fn of<U: 'static>(self, view: impl Fn(&U) -> T + Send + Sync + 'static) -> KeepResponse<U> {
         let Some(keeping) = self.0 else { return KeepResponse::nothing() };

@@ -272,7 +272,7 @@ impl Decision<'_> {
         self.rewrite_with(AppWrite::of(record), kind, data)
     }
 
-    /// The same where more hangs on the change.
+    /// Writes the record as [`Self::rewrite`] does, with what else `write` holds.
     pub(crate) fn rewrite_with(
         &mut self,
         mut write: AppWrite,
@@ -290,8 +290,8 @@ impl Decision<'_> {
         write.bounded = retention::is_bounded(&self.working.root.manifest, &record.retention);
         let before = &self.working.root.record;
         let is_private = |record: &AppRecord| record.visibility == Visibility::Private;
-        // Previews are of a private app, and in its owner's name: what either was over for does not
-        // come back with it.
+        // A preview must not work again when the app becomes private again, or returns to an owner from
+        // before.
         if is_private(before) && !is_private(&record) || before.owner != record.owner {
             self.end_previews();
         }

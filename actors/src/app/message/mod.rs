@@ -102,7 +102,8 @@ impl Request {
         self.0.as_ref().is_some_and(|pending| adds_an_app(&pending.ask))
     }
 
-    /// The same, to wait in its actor: places beside the event loop are few and none is held there.
+    /// Gives its place beside the event loop back, for a request that has to wait in its actor: places are
+    /// few.
     pub(crate) fn without_place(mut self: Box<Self>) -> Box<Self> {
         if let Some(pending) = &mut self.0 {
             pending.ask.place = None;
@@ -110,8 +111,8 @@ impl Request {
         self
     }
 
-    /// The same, ready to begin: in one of `places`, if it needs one. `None` where there is none now,
-    /// which whoever asked is told.
+    /// Takes one of `places` for a request that needs one, so that it can begin. `None` where there is none
+    /// now: the request was sent back, and its sender waits for a place.
     pub(crate) fn in_place(mut self: Box<Self>, places: &Offload) -> Option<Box<Self>> {
         let ask = &mut self.0.as_mut()?.ask;
         if ask.aside && ask.place.is_none() {
