@@ -4,10 +4,10 @@
 //! for anyone else. What an identity may do *inside* an app is decided by the app's actor.
 
 mod accounts;
-pub mod again;
-pub mod leave;
+pub mod credential_watch;
 pub mod org;
 pub mod permission;
+pub mod recheck;
 mod resolve;
 pub mod visitor;
 

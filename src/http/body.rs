@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use super::{auth::again, body_budget::BodyShare, client::RequestContext, coding};
+use super::{auth::recheck, body_budget::BodyShare, client::RequestContext, coding};
 use crate::{
     error::ApiError,
     state::{AppState, State},
@@ -166,7 +166,7 @@ impl RequestBody for Nothing {
 ///
 /// # Errors
 /// `payload_too_large`; `invalid_request` for a body that breaks off or comes too slowly; those of
-/// [`BodyShare::grow`] and of [`again::check`].
+/// [`BodyShare::grow`] and of [`recheck::check`].
 pub async fn read(
     parts: &mut Parts,
     body: Body,
@@ -177,7 +177,7 @@ pub async fn read(
     let address = context.ok_or_else(Error::internal)?.address;
     let bytes_max = bound.bytes_max(&state.config.limits);
     let read = read_within(&parts.headers, address, body, bytes_max, state).await?;
-    again::check(parts, state).await?;
+    recheck::check(parts, state).await?;
     Ok(read)
 }
 

@@ -34,11 +34,11 @@ use tower::Service as _;
 
 use super::{
     accept::{self, is_navigation},
-    cli_version,
+    body_drain, cli_version,
     client::{self, RequestContext},
     conditional::ReadConditions,
     figures::OpenConnection,
-    headers, linger, metering,
+    headers, metering,
     operators::{self, Operators},
     origin::{self, Origin},
     rate_limit::{self, Limiter},
@@ -47,7 +47,7 @@ use super::{
     request_log::{self, Line, RequestLog},
     route_table::RouteTable,
     session_cookie,
-    untold_proxy::UntoldProxy,
+    undeclared_proxy::UndeclaredProxy,
 };
 use crate::{
     error::{ApiError, Told},
@@ -74,7 +74,7 @@ pub struct Edge {
     request_ids: RequestIds,
     log: Arc<RequestLog>,
     limiter: Option<Limiter>,
-    untold_proxy: UntoldProxy,
+    untold_proxy: UndeclaredProxy,
     min_cli_version: Option<CliVersion>,
     /// Whom the operators' listener lets in.
     operators: Option<Operators>,
@@ -90,7 +90,10 @@ impl Edge {
         let min_cli_version = CliVersion::parse(&config.server.min_cli_version).ok();
         state.ops.http.add(apps.figures().clone());
         if limiter.is_some() {
-            UntoldProxy::look_at_settings(state.is_https(), config.server.trusted_proxies.len());
+            UndeclaredProxy::look_at_settings(
+                state.is_https(),
+                config.server.trusted_proxies.len(),
+            );
         }
         Self { app_routes: Some(apps), limiter, min_cli_version, ..Self::bare(state, routes) }
     }
@@ -110,7 +113,7 @@ impl Edge {
             request_ids: RequestIds::new(),
             log: Arc::new(RequestLog::new(state.config.log.requests_per_second_max)),
             limiter: None,
-            untold_proxy: UntoldProxy::default(),
+            untold_proxy: UndeclaredProxy::default(),
             min_cli_version: None,
             operators: None,
             https: state.is_https(),
@@ -129,15 +132,15 @@ impl Edge {
         let host = origin::resolve_host(&mut parts);
         let (origin, routes) = self.origin(&mut parts);
         let passing = self.enter(&parts, (began, peer), &origin, routes);
-        let (body, leftover) = linger::watch(&parts.headers, body);
+        let (body, leftover) = body_drain::watch(&parts.headers, body);
         // An unknown route is the router's to report; that wins over any refusal here.
         let is_route = routes.has(&passing.method, passing.uri.path());
         let refusal = self.refusal(&parts.headers, &passing).filter(|_| is_route);
-        let mut read_on_max = linger::BYTES_MAX;
+        let mut read_on_max = body_drain::BYTES_MAX;
         let (response, app) = if let Err(wrong) = host {
             without(body, ApiError::from(Error::invalid(wrong)))
         } else if let Some(refusal) = refusal {
-            read_on_max = linger::REFUSED_BYTES_MAX;
+            read_on_max = body_drain::REFUSED_BYTES_MAX;
             without(body, refusal)
         } else if let Origin::Alias { serving } = &origin {
             without(body, origin::to_serving(serving, &passing.uri, &self.state))

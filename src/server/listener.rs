@@ -27,7 +27,7 @@ use super::{
     crowd::Crowd,
     stream::{Answer, Owed, Stream, is_late_head},
 };
-use crate::http::{edge::Edge, linger::ReadOn};
+use crate::http::{body_drain::ReadOn, edge::Edge};
 
 /// Bytes of a request's head, and of hyper's read buffer.
 const HEAD_BYTES_MAX: usize = 64 << 10;

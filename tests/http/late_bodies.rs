@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use reqwest::Method;
-use rookery::http::auth::again::UNASKED_MAX;
+use rookery::http::auth::recheck::UNASKED_MAX;
 use rookery_testkit::until;
 use serde_json::{Value, json};
 

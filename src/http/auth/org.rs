@@ -12,9 +12,8 @@ use rookery_domain::{
 };
 
 use super::{
-    again,
     permission::{Permission, Scheme},
-    resolve,
+    recheck, resolve,
 };
 use crate::{
     error::ApiError,
@@ -73,7 +72,7 @@ impl FromRequestParts<AppState> for OrgInsider {
         let org = path_org(parts, state).await?;
         let org = state.rooms.directory.org(account, org)?;
         RequestContext::check_stray(parts)?;
-        again::note::<Self>(parts);
+        recheck::note::<Self>(parts);
         Ok(Self { org, account, caller })
     }
 }
@@ -86,7 +85,7 @@ impl FromRequestParts<AppState> for OrgAdmin {
         let org = path_org(parts, state).await?;
         check_admin(state, account, org)?;
         RequestContext::check_stray(parts)?;
-        again::note::<Self>(parts);
+        recheck::note::<Self>(parts);
         Ok(Self { org, account, caller })
     }
 }

@@ -13,7 +13,7 @@ use rookery_domain::{
     principal::Caller,
 };
 
-use super::{again, identify, resolve};
+use super::{identify, recheck, resolve};
 use crate::{error::ApiError, http::client::RequestContext, state::AppState};
 
 /// A credential that a route accepts, as the OpenAPI document names it.
@@ -257,7 +257,7 @@ macro_rules! permission {
             ) -> Result<Self, ApiError> {
                 let granted = $body;
                 RequestContext::check_stray($parts)?;
-                again::note::<Self>($parts);
+                recheck::note::<Self>($parts);
                 Ok(granted)
             }
         }

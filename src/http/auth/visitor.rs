@@ -22,8 +22,8 @@ use rookery_domain::{
 use uuid::Uuid;
 
 use super::{
-    again,
     permission::{Permission, Scheme},
+    recheck,
 };
 use crate::{
     error::ApiError,
@@ -335,7 +335,7 @@ impl FromRequestParts<AppState> for AnyVisitor {
         let tier = arriving.admit(&caller).await?.tier;
         arriving.check_state(tier, parts.method.is_safe())?;
         RequestContext::check_stray(parts)?;
-        again::note::<Self>(parts);
+        recheck::note::<Self>(parts);
         let participant = arriving.participant().cloned();
         Ok(Self { app: arriving.app, caller, participant })
     }
@@ -359,7 +359,7 @@ impl FromRequestParts<AppState> for Visitor {
         if !state.rooms.directory.hold_visitor(&participant).await? {
             return Err(token_invalid().into());
         }
-        again::note::<Self>(parts);
+        recheck::note::<Self>(parts);
         Ok(Self { app: arriving.app, caller, participant })
     }
 }

@@ -18,7 +18,7 @@ use crate::{
         body::{BodyBound, RequestBody, StrictJson},
         session_cookie,
     },
-    routes::told,
+    routes::notices,
     state::{AppState, State as Shared},
 };
 
@@ -70,7 +70,7 @@ pub async fn delete_account(
     // Whom it concerns hears of it, also where whoever asked does not wait for the answer.
     to_the_end(async move {
         let passed = shared.rooms.directory.close_account(caller.human, typed).await?;
-        told::tell_of_billing(&shared, passed);
+        notices::tell_of_billing(&shared, passed);
         close_apps(&shared).await;
         Ok(())
     })
@@ -85,7 +85,7 @@ pub async fn delete_account(
 async fn close_apps(state: &Shared) {
     let control = state.rooms.control();
     match control.abandon_orphans().await {
-        Ok(closed) => told::tell_of_closing(state, &closed).await,
+        Ok(closed) => notices::tell_of_closing(state, &closed).await,
         Err(error) => warn!(%error, "apps of a closed account wait for the sweeper"),
     }
     if let Err(error) = control.end_memberships().await {

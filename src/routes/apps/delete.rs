@@ -14,7 +14,7 @@ use crate::{
         auth::permission::{AnyState, AppOwner},
         body::{Nothing, OptionalJson},
     },
-    routes::told::{self, Deed},
+    routes::notices::{self, Deed},
     state::AppState,
 };
 
@@ -41,7 +41,7 @@ pub async fn delete(
     to_the_end(async move {
         app.apply(caller, Op::App(AppOp::Delete)).await?;
         if let (AppStatus::Live, Some(by)) = (before.status, by) {
-            told::tell(&state, before.owner, by, &before.slug, Deed::Deleted);
+            notices::tell(&state, before.owner, by, &before.slug, Deed::Deleted);
         }
         Ok(())
     })

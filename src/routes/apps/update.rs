@@ -19,7 +19,7 @@ use crate::{
         strict::{nullable, optional_word},
     },
     openapi::ids,
-    routes::told::{self, Deed},
+    routes::notices::{self, Deed},
     state::{AppState, State},
 };
 
@@ -86,10 +86,10 @@ pub async fn update(
 /// Mails the owner of `app` that `by` has changed the organization that it belongs to.
 fn tell_of_move(state: &State, by: HumanId, app: &AppRecord) {
     let Some(org) = app.org else {
-        return told::tell(state, app.owner, by, &app.slug, Deed::MovedOut);
+        return notices::tell(state, app.owner, by, &app.slug, Deed::MovedOut);
     };
     // Whoever moved it was an admin there; having left since, it does not say what it is called.
     let found = state.rooms.directory.org(by, org);
     let name = found.map_or_else(|_| org.to_string(), |found| found.org.name.clone());
-    told::tell(state, app.owner, by, &app.slug, Deed::MovedTo { org: &name });
+    notices::tell(state, app.owner, by, &app.slug, Deed::MovedTo { org: &name });
 }

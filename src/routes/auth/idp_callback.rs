@@ -16,8 +16,8 @@ use crate::{
     http::{
         auth::permission::Door,
         idp_cookie,
-        looking::{Looking, untouched},
         params::StrictQuery,
+        prefetch::{Looking, untouched},
         session_cookie,
     },
     state::{AppState, State as Shared},

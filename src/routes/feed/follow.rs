@@ -21,7 +21,7 @@ use crate::{
     http::{
         accept,
         auth::{
-            leave::Leave,
+            credential_watch::Leave,
             permission::{Readable, RowCaller},
         },
         client::RequestContext,

@@ -12,7 +12,7 @@ use rookery_domain::Error;
 use super::follow::EVENT_STREAM;
 use crate::{
     error::{ApiResult, ErrorEnvelope},
-    http::{auth::leave::Leave, client::RequestContext, waiters::Waiting},
+    http::{auth::credential_watch::Leave, client::RequestContext, waiters::Waiting},
     routes::collections::app_request::AppRequest,
     state::AppState,
 };

@@ -18,8 +18,8 @@ use crate::{
     },
     push::{Addressee, PushMessage},
     routes::{
+        notices::{self, OrgNews},
         orgs::record::OrgRoleBody,
-        told::{self, OrgNews},
     },
     state::AppState,
 };
@@ -73,7 +73,7 @@ pub async fn add(
         if let Ok(joined) = directory.org(account, org) {
             let (human, name) = (added.member.human, &joined.org.name);
             shared.push.tell(Addressee::Human(human), PushMessage::joined(name));
-            told::tell_of_org(&shared, human, org, name, OrgNews::Joined { by: account, role });
+            notices::tell_of_org(&shared, human, org, name, OrgNews::Joined { by: account, role });
         }
         Ok(added)
     };

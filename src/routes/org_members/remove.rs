@@ -12,7 +12,7 @@ use crate::{
         body::{Nothing, OptionalJson},
         params::PathId,
     },
-    routes::told,
+    routes::notices,
     state::AppState,
 };
 
@@ -42,7 +42,7 @@ pub async fn remove(
     to_the_end(async move {
         let directory = &state.rooms.directory;
         let passed = directory.remove_org_member(caller.org, caller.account, human).await?;
-        told::tell_of_billing(&state, passed);
+        notices::tell_of_billing(&state, passed);
         Ok(())
     })
     .await?;

@@ -13,7 +13,7 @@ use crate::{
     },
     routes::{
         apps::record::AppRecordBody,
-        told::{self, Deed},
+        notices::{self, Deed},
     },
     state::AppState,
 };
@@ -52,9 +52,9 @@ pub async fn accept(
         let accepted = shared.rooms.control().accept_offer(human, id).await?;
         let Accepted { app, former, offered_by } = accepted;
         let slug = app.record().slug.clone();
-        told::tell(&shared, former, caller.human, &slug, Deed::Accepted);
+        notices::tell(&shared, former, caller.human, &slug, Deed::Accepted);
         if offered_by != former {
-            told::tell(&shared, offered_by, caller.human, &slug, Deed::Accepted);
+            notices::tell(&shared, offered_by, caller.human, &slug, Deed::Accepted);
         }
         Ok(app)
     })

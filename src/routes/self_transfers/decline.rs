@@ -12,7 +12,7 @@ use crate::{
         body::{Nothing, OptionalJson},
         params::PathId,
     },
-    routes::told::{self, Deed},
+    routes::notices::{self, Deed},
     state::AppState,
 };
 
@@ -37,7 +37,7 @@ pub async fn decline(
     to_the_end(async move {
         let (offer, app) = state.rooms.control().decline_offer(&human, id).await?;
         let slug = app.record().slug.clone();
-        told::tell(&state, offer.offered_by, caller.human, &slug, Deed::Declined);
+        notices::tell(&state, offer.offered_by, caller.human, &slug, Deed::Declined);
         Ok(())
     })
     .await?;

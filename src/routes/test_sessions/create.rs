@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use crate::{
     error::ApiResult,
     http::{
-        auth::{leave::Leave, permission::AppOwner},
+        auth::{credential_watch::Leave, permission::AppOwner},
         body::{Nothing, OptionalJson},
         idempotency::{IdempotencyKey, IdempotentPost, ShownOnce},
         reply::Created,

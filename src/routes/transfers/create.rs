@@ -17,7 +17,7 @@ use crate::{
     },
     mail::{Letter, sender},
     push::{Addressee, PushMessage},
-    routes::told::{self, Deed},
+    routes::notices::{self, Deed},
     state::AppState,
 };
 
@@ -84,7 +84,7 @@ pub async fn create(
         if shared.mailer.admits_notice(&email) {
             place.send(&email, letter);
         }
-        told::tell(&shared, app.record().owner, by, &slug, Deed::Offered { to: &email });
+        notices::tell(&shared, app.record().owner, by, &slug, Deed::Offered { to: &email });
         shared.push.tell(Addressee::Holder(email), PushMessage::offered(&slug, &by_name));
         Ok(offer)
     };

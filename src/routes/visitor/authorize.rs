@@ -15,8 +15,8 @@ use crate::{
     http::{
         accept::is_navigation,
         auth::permission::{HumanSession, OptionalHuman},
-        looking::{Looking, untouched},
         params::PageQuery,
+        prefetch::{Looking, untouched},
         sign_in_cookie,
     },
     pages::{

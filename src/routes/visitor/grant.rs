@@ -19,7 +19,7 @@ use crate::{
     http::{
         auth::visitor::{Arriving, Following},
         client::RequestContext,
-        looking::{Looking, is_link_preview, untouched},
+        prefetch::{Looking, is_link_preview, untouched},
     },
     pages::status::Insider,
     routes::page::{Refusal, refuse},

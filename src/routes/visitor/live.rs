@@ -7,7 +7,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::{
-            leave::Leave,
+            credential_watch::Leave,
             visitor::{AnyVisitor, Visitor},
         },
         body::ExactJson,

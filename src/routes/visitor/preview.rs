@@ -21,7 +21,7 @@ use crate::{
     http::{
         auth::visitor::{Arriving, Following},
         client::RequestContext,
-        looking::{Looking, untouched},
+        prefetch::{Looking, untouched},
     },
     routes::page::{Refusal, refuse},
     state::AppState,

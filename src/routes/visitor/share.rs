@@ -19,7 +19,7 @@ use crate::{
     http::{
         auth::visitor::{Arriving, Following},
         client::RequestContext,
-        looking::{Looking, untouched},
+        prefetch::{Looking, untouched},
     },
     routes::page::{Outsider, Refusal, refuse},
     state::AppState,

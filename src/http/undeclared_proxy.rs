@@ -15,12 +15,12 @@ const FORWARDED_FOR: &str = "x-forwarded-for";
 
 /// Whether it was said.
 #[derive(Debug, Default)]
-pub(super) struct UntoldProxy {
+pub(super) struct UndeclaredProxy {
     of_proxy: AtomicBool,
     of_clients: AtomicBool,
 }
 
-impl UntoldProxy {
+impl UndeclaredProxy {
     /// To be asked at the start. The service speaks no TLS itself, so where its address is `https` a proxy
     /// stands in front.
     pub(super) fn look_at_settings(https: bool, trusted_proxies: usize) {
