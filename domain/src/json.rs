@@ -11,7 +11,7 @@ mod pick;
 use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
-use serde_json::{Value, value::RawValue};
+use serde_json::{Number, Value, value::RawValue};
 
 pub use pick::pick;
 
@@ -106,6 +106,23 @@ fn shortened(text: &str) -> Cow<'_, str> {
 
 /// Up to here each whole number is one of its own among those that may have a fraction.
 const EXACT_MAX: f64 = 9_007_199_254_740_991.0;
+
+/// Doubles below this are integers that an `i128` holds exactly.
+const INTEGER_BELOW: f64 = 1e38;
+
+/// The integer that a number is, in whatever form it is written; `None` for one with a fraction, and from
+/// 1e38 on.
+#[must_use]
+pub fn exact_integer(number: &Number) -> Option<i128> {
+    if let Some(integer) = number.as_i64() {
+        return Some(integer.into());
+    }
+    if let Some(integer) = number.as_u64() {
+        return Some(integer.into());
+    }
+    let double = number.as_f64()?;
+    (double.fract() == 0.0 && double.abs() < INTEGER_BELOW).then_some(double as i128)
+}
 
 /// The whole number that this is, which may be written with a fraction of zero: to JSON Schema `5.0` is
 /// an integer (draft 2020-12, validation, 6.1.1).

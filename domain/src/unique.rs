@@ -14,6 +14,8 @@ use caseless::Caseless as _;
 use serde_json::{Number, Value};
 use unicode_normalization::UnicodeNormalization as _;
 
+use crate::json;
+
 /// The normal form of a value of a unique field: equal exactly when the values collide.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UniqueKey(String);
@@ -89,19 +91,9 @@ fn write_part(value: &Value, out: &mut String) {
 
 /// A number by its value: every integer that a double or 64 bits can hold is written as one.
 fn write_number(number: &Number, out: &mut String) {
-    /// Doubles below this are integers that an i128 holds exactly.
-    const INTEGER_BELOW: f64 = 1e38;
-    let written = if let Some(integer) = number.as_i64() {
-        write!(out, "{integer}")
-    } else if let Some(integer) = number.as_u64() {
-        write!(out, "{integer}")
-    } else {
-        let double = number.as_f64().unwrap_or_default();
-        if double.fract() == 0.0 && double.abs() < INTEGER_BELOW {
-            write!(out, "{}", double as i128)
-        } else {
-            write!(out, "{double:e}")
-        }
+    let written = match json::exact_integer(number) {
+        Some(integer) => write!(out, "{integer}"),
+        None => write!(out, "{:e}", number.as_f64().unwrap_or_default()),
     };
     // Writing to a String cannot fail.
     debug_assert!(written.is_ok());

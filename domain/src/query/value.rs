@@ -11,6 +11,8 @@ use serde::{
 };
 use serde_json::{Map, Number, Value};
 
+use crate::json::exact_integer;
+
 /// A member as it was read from a row: scalars borrow from the row's text.
 #[derive(Debug, Clone, Default)]
 pub(super) enum Slot<'r> {
@@ -107,7 +109,7 @@ fn index(step: &str) -> Option<usize> {
 
 /// The order of two numbers by their exact values, whichever way they are held.
 pub(super) fn compare_numbers(a: &Number, b: &Number) -> Ordering {
-    match (integer(a), integer(b)) {
+    match (exact_integer(a), exact_integer(b)) {
         (Some(a), Some(b)) => a.cmp(&b),
         // At least one is a fraction (then below 2^53, where rounding the other cannot reach) or
         // beyond 1e38 (where no 64-bit integer is).
@@ -116,18 +118,6 @@ pub(super) fn compare_numbers(a: &Number, b: &Number) -> Ordering {
             double(a).partial_cmp(&double(b)).unwrap_or(Ordering::Equal)
         }
     }
-}
-
-fn integer(number: &Number) -> Option<i128> {
-    const INTEGER_BELOW: f64 = 1e38;
-    if let Some(integer) = number.as_i64() {
-        return Some(integer.into());
-    }
-    if let Some(integer) = number.as_u64() {
-        return Some(integer.into());
-    }
-    let double = number.as_f64()?;
-    (double.fract() == 0.0 && double.abs() < INTEGER_BELOW).then_some(double as i128)
 }
 
 /// Reads one member into its slot.

@@ -5,7 +5,7 @@
 use rookery_domain::{Timestamp, id::AppId};
 
 use crate::{
-    db::{Db, args},
+    db::{Db, Tx, args},
     decode,
     error::Result,
 };
@@ -69,6 +69,89 @@ pub async fn marked(db: &Db, limit: u32) -> Result<Vec<AppId>> {
     ids.iter().map(|(id,)| decode::id("apps.id", id)).collect()
 }
 
+/// What may be large, each with a bound on its bytes: at most [`CHUNK`] entries and about [`CHUNK_BYTES`].
+const BY_BYTES: [&str; 3] = [
+    "delete from events where app_id = $1 and seq in
+         (select seq from
+              (select seq, bytes, sum(bytes) over (order by seq) as through from
+                   (select seq, coalesce(octet_length(data), 0) as bytes from events
+                    where app_id = $1 order by seq limit $2) as few) as summed
+          where through - bytes < $3)",
+    "delete from rows where app_id = $1 and (collection, key) in
+         (select collection, key from
+              (select collection, key, bytes,
+                      sum(bytes) over (order by collection, key) as through from
+                   (select collection, key, coalesce(octet_length(data), 0) as bytes from rows
+                    where app_id = $1 order by collection, key limit $2) as few) as summed
+          where through - bytes < $3)",
+    "delete from idempotency where scope in
+         (select scope from
+              (select scope, bytes, sum(bytes) over (order by scope) as through from
+                   (select scope, octet_length(body) as bytes from idempotency
+                    where app_id = $1 limit $2) as few) as summed
+          where through - bytes < $3)",
+];
+
+/// A version with its page and manifest, which may be large: one at a time.
+const ONE_VERSION: &str = "delete from versions where app_id = $1 and number in
+     (select number from versions where app_id = $1 order by number limit 1)";
+
+/// What is small: at most [`CHUNK`] entries of each.
+const BY_COUNT: [&str; 21] = [
+    "delete from budgets where app_id = $1 and (collection, network) in
+         (select collection, network from budgets where app_id = $1 limit $2)",
+    "delete from spent_challenges where app_id = $1 and id in
+         (select id from spent_challenges where app_id = $1 limit $2)",
+    "delete from idempotency_global where scope in
+         (select scope from idempotency_global where app_id = $1 limit $2)",
+    "delete from participants where id in
+         (select id from participants where app_id = $1 limit $2)",
+    "delete from session_grants where hash in
+         (select hash from session_grants where app_id = $1 limit $2)",
+    "delete from app_hours where app_id = $1 and hour in
+         (select hour from app_hours where app_id = $1 limit $2)",
+    "delete from app_days where app_id = $1 and day in
+         (select day from app_days where app_id = $1 limit $2)",
+    "delete from app_sources where app_id = $1 and (day, kind, name) in
+         (select day, kind, name from app_sources where app_id = $1 limit $2)",
+    "delete from visitor_sketches where app_id = $1 and (kind, period) in
+         (select kind, period from visitor_sketches where app_id = $1 limit $2)",
+    "delete from favorites where app_id = $1 and human in
+         (select human from favorites where app_id = $1 limit $2)",
+    "delete from views where app_id = $1 and human in
+         (select human from views where app_id = $1 limit $2)",
+    "delete from transfers where id in
+         (select id from transfers where app_id = $1 limit $2)",
+    "insert into edge_leftovers (edge_id)
+         select edge_id from domains where app_id = $1 and edge_id is not null limit $2
+         on conflict (edge_id) do nothing",
+    "delete from domain_names where domain_id in
+         (select id from domains where app_id = $1 limit $2)",
+    "delete from domains where id in
+         (select id from domains where app_id = $1 limit $2)",
+    "delete from members where app_id = $1 and human in
+         (select human from members where app_id = $1 limit $2)",
+    "delete from grants where id in
+         (select id from grants where app_id = $1 limit $2)",
+    "delete from previews where id in
+         (select id from previews where app_id = $1 limit $2)",
+    "delete from credential_tokens where hash in
+         (select hash from credential_tokens where app_id = $1 limit $2)",
+    "delete from credentials where id in
+         (select id from credentials where app_id = $1 limit $2)",
+    "delete from assets where app_id = $1 and (version, path) in
+         (select version, path from assets where app_id = $1 limit $2)",
+];
+
+/// What goes last, together: the record, whose slug its last owner keeps.
+const RECORD: [&str; 3] = [
+    "insert into former_slugs (slug, owner)
+         select slug, owner from apps where id = $1 and status = 3
+         on conflict (slug) do update set owner = excluded.owner",
+    "delete from app_head where app_id = $1",
+    "delete from apps where id = $1 and status = 3",
+];
+
 /// Deletes one chunk of what a marked app left; `true` while there is more, `false` once its
 /// record is gone. Its slug is its last owner's from then on. An app that is not marked is not touched.
 ///
@@ -80,99 +163,26 @@ pub async fn step(db: &Db, id: AppId) -> Result<bool> {
     if is_marked.is_none() {
         return Ok(false);
     }
-    for sql in [
-        "delete from events where app_id = $1 and seq in
-             (select seq from
-                  (select seq, bytes, sum(bytes) over (order by seq) as through from
-                       (select seq, coalesce(octet_length(data), 0) as bytes from events
-                        where app_id = $1 order by seq limit $2) as few) as summed
-              where through - bytes < $3)",
-        "delete from rows where app_id = $1 and (collection, key) in
-             (select collection, key from
-                  (select collection, key, bytes,
-                          sum(bytes) over (order by collection, key) as through from
-                       (select collection, key, coalesce(octet_length(data), 0) as bytes from rows
-                        where app_id = $1 order by collection, key limit $2) as few) as summed
-              where through - bytes < $3)",
-        "delete from idempotency where scope in
-             (select scope from
-                  (select scope, bytes, sum(bytes) over (order by scope) as through from
-                       (select scope, octet_length(body) as bytes from idempotency
-                        where app_id = $1 limit $2) as few) as summed
-              where through - bytes < $3)",
-    ] {
+    for sql in BY_BYTES {
         if db.execute(sql, args![id, CHUNK, CHUNK_BYTES]).await? > 0 {
             return Ok(true);
         }
     }
-    // One at a time: a page may be large.
-    let version = "delete from versions where app_id = $1 and number in
-             (select number from versions where app_id = $1 order by number limit 1)";
-    if db.execute(version, args![id]).await? > 0 {
+    if db.execute(ONE_VERSION, args![id]).await? > 0 {
         return Ok(true);
     }
-    for sql in [
-        "delete from budgets where app_id = $1 and (collection, network) in
-             (select collection, network from budgets where app_id = $1 limit $2)",
-        "delete from spent_challenges where app_id = $1 and id in
-             (select id from spent_challenges where app_id = $1 limit $2)",
-        "delete from idempotency_global where scope in
-             (select scope from idempotency_global where app_id = $1 limit $2)",
-        "delete from participants where id in
-             (select id from participants where app_id = $1 limit $2)",
-        "delete from session_grants where hash in
-             (select hash from session_grants where app_id = $1 limit $2)",
-        "delete from app_hours where app_id = $1 and hour in
-             (select hour from app_hours where app_id = $1 limit $2)",
-        "delete from app_days where app_id = $1 and day in
-             (select day from app_days where app_id = $1 limit $2)",
-        "delete from app_sources where app_id = $1 and (day, kind, name) in
-             (select day, kind, name from app_sources where app_id = $1 limit $2)",
-        "delete from visitor_sketches where app_id = $1 and (kind, period) in
-             (select kind, period from visitor_sketches where app_id = $1 limit $2)",
-        "delete from favorites where app_id = $1 and human in
-             (select human from favorites where app_id = $1 limit $2)",
-        "delete from views where app_id = $1 and human in
-             (select human from views where app_id = $1 limit $2)",
-        "delete from transfers where id in
-             (select id from transfers where app_id = $1 limit $2)",
-        "insert into edge_leftovers (edge_id)
-             select edge_id from domains where app_id = $1 and edge_id is not null limit $2
-             on conflict (edge_id) do nothing",
-        "delete from domain_names where domain_id in
-             (select id from domains where app_id = $1 limit $2)",
-        "delete from domains where id in
-             (select id from domains where app_id = $1 limit $2)",
-        "delete from members where app_id = $1 and human in
-             (select human from members where app_id = $1 limit $2)",
-        "delete from grants where id in
-             (select id from grants where app_id = $1 limit $2)",
-        "delete from previews where id in
-             (select id from previews where app_id = $1 limit $2)",
-        "delete from credential_tokens where hash in
-             (select hash from credential_tokens where app_id = $1 limit $2)",
-        "delete from credentials where id in
-             (select id from credentials where app_id = $1 limit $2)",
-        "delete from assets where app_id = $1 and (version, path) in
-             (select version, path from assets where app_id = $1 limit $2)",
-    ] {
+    for sql in BY_COUNT {
         if db.execute(sql, args![id, CHUNK]).await? == u64::from(CHUNK) {
             return Ok(true);
         }
     }
-    db.transaction(id, |tx, id| {
-        Box::pin(async move {
-            for sql in [
-                "insert into former_slugs (slug, owner)
-                     select slug, owner from apps where id = $1 and status = 3
-                     on conflict (slug) do update set owner = excluded.owner",
-                "delete from app_head where app_id = $1",
-                "delete from apps where id = $1 and status = 3",
-            ] {
-                tx.execute(sql, args![*id]).await?;
-            }
-            Ok(false)
-        })
-    })
-    .await
+    db.transaction(id, |tx, id| Box::pin(forget_record(tx, *id))).await?;
+    Ok(false)
+}
+
+async fn forget_record(tx: &mut Tx, id: AppId) -> Result<()> {
+    for sql in RECORD {
+        tx.execute(sql, args![id]).await?;
+    }
+    Ok(())
 }
