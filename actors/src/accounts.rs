@@ -56,7 +56,7 @@ impl Account {
         });
         reserved.map(|_| Reservation { account: self.clone(), rows: n }).map_err(|_| {
             let message = match n {
-                1 => {
+                ..=1 => {
                     format!("the account's apps hold {rows_max} rows together, which is its limit")
                 }
                 n => format!(

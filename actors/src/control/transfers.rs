@@ -189,7 +189,11 @@ impl Control {
             let acceptance =
                 Acceptance { transfer: id, offered_by: transfer.offered_by, to: human.id, account };
             // What it was used for until now was the former account's.
-            control.roll_up(Whose::App(app.id())).await?;
+            let rolled_up = control.roll_up(Whose::App(app.id())).await;
+            rolled_up.map_err(|error| {
+                let message = "what the app was used for cannot be written now";
+                Error::unavailable(message).caused_by(error)
+            })?;
             let (former, offered_by) = (app.record().owner, transfer.offered_by);
             let op = Op::App(AppOp::HandOver(acceptance));
             match app.apply(Caller::System, op).await? {
