@@ -175,7 +175,7 @@ impl<'a> Guest<'a> {
         let link = Secret::generate(SecretKind::Grant, &mut rand::rng());
         let new = NewGrant {
             id: GrantId::new(),
-            hash: link.hash().0,
+            hash: link.hash(),
             role: "editor".into(),
             max_uses: Some(1),
             expiry: None,

@@ -52,29 +52,6 @@ impl AppStatus {
             status => status.check_live(),
         }
     }
-
-    /// The number in storage.
-    #[must_use]
-    pub const fn code(self) -> i64 {
-        match self {
-            Self::Live => 0,
-            Self::Deleted => 1,
-            Self::Closed => 2,
-            Self::Purging => 3,
-        }
-    }
-
-    /// The status with this number in storage, if there is one.
-    #[must_use]
-    pub const fn from_code(code: i64) -> Option<Self> {
-        Some(match code {
-            0 => Self::Live,
-            1 => Self::Deleted,
-            2 => Self::Closed,
-            3 => Self::Purging,
-            _ => return None,
-        })
-    }
 }
 
 /// The token of a share link, as it is kept.

@@ -9,6 +9,7 @@ use crate::{
     Error, Principal, Result, Timestamp,
     access::{Allowlist, CollectionGrant, Operation},
     id::CredentialId,
+    secret::SecretHash,
     time::DAY_S,
 };
 
@@ -40,27 +41,6 @@ pub enum CredentialStatus {
 crate::all::all_of!(CredentialStatus: Active Paused Revoked);
 
 impl CredentialStatus {
-    /// The number in storage.
-    #[must_use]
-    pub const fn code(self) -> i64 {
-        match self {
-            Self::Active => 0,
-            Self::Paused => 1,
-            Self::Revoked => 2,
-        }
-    }
-
-    /// The status with this number in storage, if there is one.
-    #[must_use]
-    pub const fn from_code(code: i64) -> Option<Self> {
-        Some(match code {
-            0 => Self::Active,
-            1 => Self::Paused,
-            2 => Self::Revoked,
-            _ => return None,
-        })
-    }
-
     /// The name in records.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -193,7 +173,7 @@ pub fn check_name(name: &str) -> Result<()> {
 #[derive(Clone, PartialEq, Eq)]
 pub struct CredentialToken {
     /// SHA-256 of it.
-    pub hash: [u8; 32],
+    pub hash: SecretHash,
     /// Its listable beginning.
     pub prefix: Arc<str>,
     /// When it was made.
@@ -245,7 +225,7 @@ impl Credential {
     /// Whether a token whose hash begins with `half` works now.
     #[must_use]
     pub fn admits(&self, half: &[u8; 16], now: Timestamp) -> bool {
-        let fits = |token: &CredentialToken| token.hash.starts_with(half) && token.is_good(now);
+        let fits = |token: &CredentialToken| token.hash.half() == *half && token.is_good(now);
         self.status == CredentialStatus::Active && self.tokens.iter().any(fits)
     }
 
@@ -258,6 +238,6 @@ impl Credential {
     /// When the token whose hash begins with `half` ends, if it was rotated out.
     #[must_use]
     pub fn token_ends_at(&self, half: &[u8; 16]) -> Option<Timestamp> {
-        self.tokens.iter().find(|token| token.hash.starts_with(half))?.expires_at
+        self.tokens.iter().find(|token| token.hash.half() == *half)?.expires_at
     }
 }

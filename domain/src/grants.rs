@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::{Error, ErrorCode, Principal, Timestamp, id::GrantId, time::DAY_S};
+use crate::{Error, ErrorCode, Principal, Timestamp, id::GrantId, secret::SecretHash, time::DAY_S};
 
 /// Grant links of one app that are not revoked.
 pub const GRANTS_PER_APP_MAX: usize = 20_000;
@@ -18,7 +18,7 @@ pub struct Grant {
     /// Its id.
     pub id: GrantId,
     /// SHA-256 of its token.
-    pub hash: [u8; 32],
+    pub hash: SecretHash,
     /// The custom role that its holders have.
     pub role: Arc<str>,
     /// How many visitors it may make; `None` for any number.

@@ -20,27 +20,6 @@ pub enum OrgRole {
     Admin,
 }
 
-impl OrgRole {
-    /// The number in storage.
-    #[must_use]
-    pub const fn code(self) -> i64 {
-        match self {
-            Self::Member => 0,
-            Self::Admin => 1,
-        }
-    }
-
-    /// The role with this number in storage, if there is one.
-    #[must_use]
-    pub const fn from_code(code: i64) -> Option<Self> {
-        match code {
-            0 => Some(Self::Member),
-            1 => Some(Self::Admin),
-            _ => None,
-        }
-    }
-}
-
 /// An organization's name: one line, trimmed, 1 to 100 characters, by the rules of an agent's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrgName(AgentName);

@@ -1,6 +1,6 @@
 //! Preview tokens: a private app shown to whoever has one, for reading and counting only.
 
-use crate::{Principal, Timestamp, id::PreviewId, time::DAY_S};
+use crate::{Principal, Timestamp, id::PreviewId, secret::SecretHash, time::DAY_S};
 
 /// Preview tokens of one app that are neither revoked nor expired.
 pub const PREVIEWS_PER_APP_MAX: usize = 1_000;
@@ -15,7 +15,7 @@ pub struct Preview {
     /// Its id.
     pub id: PreviewId,
     /// SHA-256 of the token.
-    pub hash: [u8; 32],
+    pub hash: SecretHash,
     /// From when on it opens nothing.
     pub expires_at: Timestamp,
     /// Who made it.

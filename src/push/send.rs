@@ -116,7 +116,7 @@ impl Sender {
 
     /// Sends a message to one browser, in a few tries.
     async fn deliver(&self, kept: &push::Subscription, message: &[u8], posting: &Posting) {
-        let Some(browser) = Subscription::open(&kept.hash, &kept.sealed, &self.key) else {
+        let Some(browser) = Subscription::open(kept.hash, &kept.sealed, &self.key) else {
             return self.forget(kept).await;
         };
         let host = browser.endpoint().host_str().unwrap_or_default();

@@ -5,7 +5,7 @@ use base64::{
     Engine as _, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
-use rookery_domain::{Error, Result, sealed::ServerKey};
+use rookery_domain::{Error, Result, sealed::ServerKey, secret::SecretHash};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use url::Url;
@@ -83,12 +83,12 @@ impl Subscription {
     #[must_use]
     pub fn seal(&self, key: &ServerKey) -> String {
         let text = serde_json::to_string(self).unwrap_or_default();
-        key.seal(&context(&hash(&self.endpoint)), &text, &mut rand::rng())
+        key.seal(&context(hash(&self.endpoint)), &text, &mut rand::rng())
     }
 
     /// Reads what storage keeps under `hash`; `None` when it was sealed with another key.
     #[must_use]
-    pub fn open(hash: &[u8; 32], sealed: &str, key: &ServerKey) -> Option<Self> {
+    pub fn open(hash: SecretHash, sealed: &str, key: &ServerKey) -> Option<Self> {
         serde_json::from_str(&key.open(&context(hash), sealed)?).ok()
     }
 }
@@ -109,11 +109,11 @@ pub fn parse_endpoint(text: &str) -> Result<Url> {
 
 /// By which storage knows an endpoint.
 #[must_use]
-pub fn hash(endpoint: &Url) -> [u8; 32] {
-    Sha256::digest(endpoint.as_str()).into()
+pub fn hash(endpoint: &Url) -> SecretHash {
+    SecretHash(Sha256::digest(endpoint.as_str()).into())
 }
 
 /// A sealed subscription opens in its own place only.
-fn context(hash: &[u8; 32]) -> String {
-    format!("push {}", BASE64.encode(hash))
+fn context(hash: SecretHash) -> String {
+    format!("push {}", BASE64.encode(hash.0))
 }

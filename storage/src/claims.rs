@@ -3,12 +3,12 @@
 use rookery_domain::{
     Timestamp,
     id::{AgentId, HumanId},
+    secret::SecretHash,
 };
 
 use crate::{
     agents::{self, Agent},
     db::{Db, args},
-    decode,
     error::Result,
     idempotency::KeepResponse,
 };
@@ -30,7 +30,7 @@ pub enum ClaimOutcome {
 /// Any [`crate::StorageError`].
 pub async fn mint(
     db: &Db,
-    hash: [u8; 32],
+    hash: SecretHash,
     human: HumanId,
     expires_at: Timestamp,
     now: Timestamp,
@@ -48,7 +48,7 @@ pub async fn mint(
 /// Any [`crate::StorageError`].
 pub async fn redeem(
     db: &Db,
-    hash: [u8; 32],
+    hash: SecretHash,
     agent: AgentId,
     now: Timestamp,
 ) -> Result<ClaimOutcome> {
@@ -61,16 +61,15 @@ pub async fn redeem(
             if agent.owner.is_some() {
                 return Ok(ClaimOutcome::AlreadyClaimed);
             }
-            let spent: Option<(Vec<u8>,)> = tx
-                .optional(
+            let spent: Option<HumanId> = tx
+                .value(
                     "update claims set redeemed_by = $2
                      where hash = $1 and redeemed_by is null and expires_at > $3
                      returning human",
                     args![*hash, agent.id, *now],
                 )
                 .await?;
-            let Some((human,)) = spent else { return Ok(ClaimOutcome::NoSuchCode) };
-            let human: HumanId = decode::id("claims.human", &human)?;
+            let Some(human) = spent else { return Ok(ClaimOutcome::NoSuchCode) };
             tx.execute(
                 "update agents set owner = $2, claimed_at = $3 where id = $1",
                 args![agent.id, human, *now],

@@ -10,7 +10,6 @@ use rookery_domain::{
 
 use crate::{
     db::{Db, args},
-    decode,
     error::Result,
     humans::{Human, human_columns},
     orgs::{self, Org},
@@ -88,7 +87,7 @@ pub async fn close(
             ] {
                 tx.execute(sql, args![*human]).await?;
             }
-            Ok(Closing::Closed { human: Box::new(Human::decode(closed)?), left })
+            Ok(Closing::Closed { human: Box::new(closed), left })
         })
     })
     .await
@@ -101,20 +100,15 @@ pub async fn close(
 /// Any [`crate::StorageError`].
 pub async fn orphans(db: &Db, after: Option<AppId>, limit: u32) -> Result<Vec<(AppId, HumanId)>> {
     let after = after.map_or([0; 16], |id| id.uuid().into_bytes());
-    let orphans: Vec<(Vec<u8>, Vec<u8>)> = db
-        .all(
-            // `cross join` has SQLite begin with the accounts: few of all are closed.
-            "select a.id, a.owner from humans h cross join apps a
-             where h.closed_at is not null and a.owner = h.id and a.id > $1
-               and (a.status = 0 or (a.status = 2 and a.purge_at is null))
-             order by a.id limit $2",
-            args![after, limit],
-        )
-        .await?;
-    orphans
-        .iter()
-        .map(|(app, owner)| Ok((decode::id("apps.id", app)?, decode::id("apps.owner", owner)?)))
-        .collect()
+    db.all(
+        // `cross join` has SQLite begin with the accounts: few of all are closed.
+        "select a.id, a.owner from humans h cross join apps a
+         where h.closed_at is not null and a.owner = h.id and a.id > $1
+           and (a.status = 0 or (a.status = 2 and a.purge_at is null))
+         order by a.id limit $2",
+        args![after, limit],
+    )
+    .await
 }
 
 /// Places that closed accounts still have in apps that can be changed, apps first, behind `after`.
@@ -129,19 +123,14 @@ pub async fn memberships(
     let (app, human) = after.map_or(([0; 16], [0; 16]), |(app, human)| {
         (app.uuid().into_bytes(), human.uuid().into_bytes())
     });
-    let pairs: Vec<(Vec<u8>, Vec<u8>)> = db
-        .all(
-            "select m.app_id, m.human
-             from humans h cross join members m
-             join apps a on a.id = m.app_id and a.status = 0
-             where h.closed_at is not null and m.human = h.id and m.removed_at is null
-               and (m.app_id, m.human) > ($1, $2)
-             order by m.app_id, m.human limit $3",
-            args![app, human, limit],
-        )
-        .await?;
-    let pair = |(app, human): &(Vec<u8>, Vec<u8>)| {
-        Ok((decode::id("members.app_id", app)?, decode::id("members.human", human)?))
-    };
-    pairs.iter().map(pair).collect()
+    db.all(
+        "select m.app_id, m.human
+         from humans h cross join members m
+         join apps a on a.id = m.app_id and a.status = 0
+         where h.closed_at is not null and m.human = h.id and m.removed_at is null
+           and (m.app_id, m.human) > ($1, $2)
+         order by m.app_id, m.human limit $3",
+        args![app, human, limit],
+    )
+    .await
 }

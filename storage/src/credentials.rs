@@ -5,16 +5,15 @@ use std::sync::Arc;
 
 use rookery_domain::{
     Timestamp,
-    credentials::{Credential, CredentialStatus, CredentialToken, Rights},
+    credentials::{Credential, CredentialToken, Rights},
     id::{AppId, CredentialId},
+    secret::SecretHash,
 };
-use uuid::Uuid;
 
 use crate::{
-    codec::{Read, ReadColumns, record},
+    columns::{FromColumns, Read, ReadColumns},
     db::{Db, args, newest_first},
-    decode,
-    error::{Result, StorageError},
+    error::Result,
 };
 
 /// A place in the list of an app's credentials.
@@ -29,40 +28,45 @@ pub struct ListedCredential {
     pub previous_ends_at: Option<Timestamp>,
 }
 
-record!(Listed, ListedCredential, listed);
-
-/// What a list has of a credential: the columns of [`credential`], and the end of a token.
-fn listed(columns: &impl ReadColumns) -> Read<ListedCredential> {
-    let previous_ends_at = columns.time_opt(8)?;
-    Ok(ListedCredential { credential: credential(columns)?, previous_ends_at })
-}
-
 /// The credential in the columns `id, name, prefix, rights, status, created_by, created_at,
 /// updated_at`, without its tokens.
-pub(crate) fn credential(columns: &impl ReadColumns) -> Read<Credential> {
-    let id = Uuid::from_slice(columns.bytes(0)?).map_err(|error| error.to_string())?;
-    let rights: Rights = serde_json::from_str(columns.text(3)?).map_err(|e| e.to_string())?;
-    Ok(Credential {
-        id: CredentialId::from_uuid(id),
-        name: columns.text_opt(1)?.map(Arc::from),
-        prefix: Arc::from(columns.text(2)?),
-        allowlist: Arc::new(rights.allowlist()),
-        rights: Arc::new(rights),
-        status: CredentialStatus::from_code(columns.int(4)?).ok_or("an unknown status")?,
-        created_by: columns.principal(5)?,
-        created_at: columns.time(6)?,
-        updated_at: columns.time(7)?,
-        tokens: Vec::new(),
-    })
+impl FromColumns for Credential {
+    const WHAT: &'static str = "Credential";
+
+    fn from_columns(columns: &impl ReadColumns) -> Read<Self> {
+        let rights: Rights = serde_json::from_str(columns.text(3)?).map_err(|e| e.to_string())?;
+        Ok(Self {
+            id: columns.get(0)?,
+            name: columns.get(1)?,
+            prefix: columns.get(2)?,
+            allowlist: Arc::new(rights.allowlist()),
+            rights: Arc::new(rights),
+            status: columns.get(4)?,
+            created_by: columns.get(5)?,
+            created_at: columns.get(6)?,
+            updated_at: columns.get(7)?,
+            tokens: Vec::new(),
+        })
+    }
+}
+
+/// The columns of the credential, and the end of a token.
+impl FromColumns for ListedCredential {
+    const WHAT: &'static str = "Credential";
+
+    fn from_columns(columns: &impl ReadColumns) -> Read<Self> {
+        let credential = Credential::from_columns(columns)?;
+        Ok(Self { credential, previous_ends_at: columns.get(8)? })
+    }
 }
 
 /// The token in four columns from `at`: `hash, prefix, created_at, expires_at`.
 pub(crate) fn token(columns: &impl ReadColumns, at: usize) -> Read<CredentialToken> {
     Ok(CredentialToken {
-        hash: columns.bytes(at)?.try_into().map_err(|_| "a hash of the wrong length")?,
-        prefix: Arc::from(columns.text(at + 1)?),
-        created_at: columns.time(at + 2)?,
-        expires_at: columns.time_opt(at + 3)?,
+        hash: columns.get(at)?,
+        prefix: columns.get(at + 1)?,
+        created_at: columns.get(at + 2)?,
+        expires_at: columns.get(at + 3)?,
     })
 }
 
@@ -70,7 +74,7 @@ pub(crate) fn token(columns: &impl ReadColumns, at: usize) -> Read<CredentialTok
 /// position. Without their tokens.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn list(
     db: &Db,
     app: AppId,
@@ -78,50 +82,32 @@ pub async fn list(
     limit: u32,
 ) -> Result<Vec<ListedCredential>> {
     let (at, id) = newest_first(after);
-    let rows: Vec<Listed> = db
-        .all(
-            "select id, name, prefix, rights, status, created_by, created_at, updated_at,
-                    (select max(t.expires_at) from credential_tokens t
-                     where t.credential = credentials.id)
-             from credentials
-             where app_id = $1 and (created_at < $2 or (created_at = $2 and id < $3))
-             order by created_at desc, id desc limit $4",
-            args![app, at, id, limit],
-        )
-        .await?;
-    let read = |row: Listed| row.0.map_err(|why| StorageError::corrupt("credential", why));
-    rows.into_iter().map(read).collect()
+    db.all(
+        "select id, name, prefix, rights, status, created_by, created_at, updated_at,
+                (select max(t.expires_at) from credential_tokens t
+                 where t.credential = credentials.id)
+         from credentials
+         where app_id = $1 and (created_at < $2 or (created_at = $2 and id < $3))
+         order by created_at desc, id desc limit $4",
+        args![app, at, id, limit],
+    )
+    .await
 }
 
 /// Whether an app has, or had, a credential with this id.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn is_known(db: &Db, app: AppId, id: CredentialId) -> Result<bool> {
-    let made: Option<(i64,)> = db
-        .optional(
-            "select created_at from credentials where id = $1 and app_id = $2",
-            args![id, app],
-        )
-        .await?;
-    Ok(made.is_some())
+    db.exists("select 1 from credentials where id = $1 and app_id = $2", args![id, app]).await
 }
 
 /// The app and the credential that a token with this hash belongs to, whether it still works or
 /// not.
 ///
 /// # Errors
-/// Any [`StorageError`].
-pub async fn by_token(db: &Db, hash: [u8; 32]) -> Result<Option<(AppId, CredentialId)>> {
-    let found: Option<(Vec<u8>, Vec<u8>)> = db
-        .optional("select app_id, credential from credential_tokens where hash = $1", args![hash])
-        .await?;
-    found
-        .map(|(app, credential)| {
-            Ok((
-                decode::id("credential_tokens.app_id", &app)?,
-                decode::id("credential_tokens.credential", &credential)?,
-            ))
-        })
-        .transpose()
+/// Any [`crate::StorageError`].
+pub async fn by_token(db: &Db, hash: SecretHash) -> Result<Option<(AppId, CredentialId)>> {
+    db.optional("select app_id, credential from credential_tokens where hash = $1", args![hash])
+        .await
 }

@@ -4,6 +4,7 @@
 use rookery_domain::{
     Timestamp,
     id::{AgentId, DeviceId, HumanId},
+    secret::SecretHash,
 };
 
 use crate::{
@@ -11,13 +12,14 @@ use crate::{
         self, Agent,
         keys::{Key, NewKey},
     },
+    columns::record,
     db::{Db, Tx, args},
-    decode,
-    error::{Result, StorageError},
+    error::Result,
+    values::codes,
 };
 
 /// Added to the interval at each poll that comes too early (RFC 8628, section 3.5, `slow_down`).
-const SLOW_DOWN_S: i64 = 5;
+const SLOW_DOWN_S: u32 = 5;
 
 /// Where an authorization stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,17 +34,7 @@ pub enum DeviceState {
     Redeemed,
 }
 
-impl DeviceState {
-    fn from_code(code: i64) -> Result<Self> {
-        Ok(match code {
-            0 => Self::Pending,
-            1 => Self::Approved,
-            2 => Self::Denied,
-            3 => Self::Redeemed,
-            _ => return Err(StorageError::corrupt("devices.state", code)),
-        })
-    }
-}
+codes!(DeviceState: Pending = 0, Approved = 1, Denied = 2, Redeemed = 3);
 
 /// An authorization to be started.
 #[derive(Clone)]
@@ -50,9 +42,9 @@ pub struct NewDevice {
     /// Its id.
     pub id: DeviceId,
     /// SHA-256 of the device code.
-    pub device_hash: [u8; 32],
+    pub device_hash: SecretHash,
     /// SHA-256 of the user code.
-    pub user_hash: [u8; 32],
+    pub user_hash: SecretHash,
     /// The name of the agent that will be made.
     pub name: String,
     /// Seconds between polls.
@@ -77,6 +69,8 @@ pub struct Device {
     /// When it ends.
     pub expires_at: Timestamp,
 }
+
+record!(Device: id, name, state, created_at, expires_at);
 
 /// What a poll of the device answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,7 +102,7 @@ pub enum DevicePoll {
 /// Starts an authorization; `false` when one of its codes exists, and others must be drawn.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn create(db: &Db, device: NewDevice, now: Timestamp) -> Result<bool> {
     let inserted = db
         .execute(
@@ -133,38 +127,33 @@ pub async fn create(db: &Db, device: NewDevice, now: Timestamp) -> Result<bool> 
 /// The unexpired authorization with this user code, for the page that asks the human.
 ///
 /// # Errors
-/// Any [`StorageError`].
-pub async fn by_user_code(db: &Db, user_hash: [u8; 32], now: Timestamp) -> Result<Option<Device>> {
-    let columns: Option<(Vec<u8>, String, i64, i64, i64)> = db
-        .optional(
-            "select id, name, state, created_at, expires_at from devices
-             where user_hash = $1 and expires_at > $2",
-            args![user_hash, now],
-        )
-        .await?;
-    let Some((id, name, state, created, expires)) = columns else { return Ok(None) };
-    Ok(Some(Device {
-        id: decode::id("devices.id", &id)?,
-        name,
-        state: DeviceState::from_code(state)?,
-        created_at: Timestamp(created),
-        expires_at: Timestamp(expires),
-    }))
+/// Any [`crate::StorageError`].
+pub async fn by_user_code(
+    db: &Db,
+    user_hash: SecretHash,
+    now: Timestamp,
+) -> Result<Option<Device>> {
+    db.optional(
+        "select id, name, state, created_at, expires_at from devices
+         where user_hash = $1 and expires_at > $2",
+        args![user_hash, now],
+    )
+    .await
 }
 
 /// Approves or denies a pending authorization; `false` when there is none with this user code
 /// (unknown, expired, already decided).
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn decide(
     db: &Db,
-    user_hash: [u8; 32],
+    user_hash: SecretHash,
     human: HumanId,
     approve: bool,
     now: Timestamp,
 ) -> Result<bool> {
-    let state: i64 = if approve { 1 } else { 2 };
+    let state = if approve { DeviceState::Approved } else { DeviceState::Denied };
     let changed = db
         .execute(
             "update devices set state = $3, human = $2
@@ -179,10 +168,10 @@ pub async fn decide(
 /// and spends the authorization, both or neither.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn poll(
     db: &Db,
-    device_hash: [u8; 32],
+    device_hash: SecretHash,
     candidate: AgentId,
     key: NewKey,
     now: Timestamp,
@@ -190,7 +179,7 @@ pub async fn poll(
     db.transaction((device_hash, candidate, key, now), |tx, (hash, candidate, key, now)| {
         Box::pin(async move {
             // The update locks the row: of two polls at once, the second sees what the first did.
-            let columns: Option<Columns> = tx
+            let polled: Option<Polled> = tx
                 .optional(
                     "update devices set name = name
                      where device_hash = $1 and expires_at > $2
@@ -198,10 +187,10 @@ pub async fn poll(
                     args![*hash, *now],
                 )
                 .await?;
-            let Some(columns) = columns else { return Ok(DevicePoll::Gone) };
-            match DeviceState::from_code(columns.2)? {
-                DeviceState::Pending => pending(tx, &columns, *now).await,
-                DeviceState::Approved => redeem(tx, &columns, *candidate, key, *now).await,
+            let Some(polled) = polled else { return Ok(DevicePoll::Gone) };
+            match polled.state {
+                DeviceState::Pending => pending(tx, &polled, *now).await,
+                DeviceState::Approved => redeem(tx, &polled, *candidate, key, *now).await,
                 DeviceState::Denied => Ok(DevicePoll::Denied),
                 DeviceState::Redeemed => Ok(DevicePoll::Gone),
             }
@@ -210,19 +199,27 @@ pub async fn poll(
     .await
 }
 
-type Columns = (Vec<u8>, String, i64, Option<Vec<u8>>, i64, Option<i64>);
+/// What a poll finds.
+struct Polled {
+    id: DeviceId,
+    name: String,
+    state: DeviceState,
+    human: Option<HumanId>,
+    interval_s: u32,
+    polled_at: Option<Timestamp>,
+}
 
-async fn pending(tx: &mut Tx, columns: &Columns, now: Timestamp) -> Result<DevicePoll> {
-    let (id, .., interval_s, polled_at) = columns;
-    let id: DeviceId = decode::id("devices.id", id)?;
-    let too_fast = polled_at.is_some_and(|at| now < Timestamp(at).plus_seconds(*interval_s));
-    let interval = if too_fast { interval_s + SLOW_DOWN_S } else { *interval_s };
+record!(Polled: id, name, state, human, interval_s, polled_at);
+
+async fn pending(tx: &mut Tx, polled: &Polled, now: Timestamp) -> Result<DevicePoll> {
+    let next = polled.polled_at.map(|at| at.plus_seconds(polled.interval_s.into()));
+    let too_fast = next.is_some_and(|next| now < next);
+    let interval_s = polled.interval_s.saturating_add(if too_fast { SLOW_DOWN_S } else { 0 });
     tx.execute(
         "update devices set polled_at = $2, interval_s = $3 where id = $1",
-        args![id, now, interval],
+        args![polled.id, now, interval_s],
     )
     .await?;
-    let interval_s = decode::number("devices.interval_s", interval)?;
     Ok(match too_fast {
         true => DevicePoll::TooFast { interval_s },
         false => DevicePoll::Pending { interval_s },
@@ -231,17 +228,19 @@ async fn pending(tx: &mut Tx, columns: &Columns, now: Timestamp) -> Result<Devic
 
 async fn redeem(
     tx: &mut Tx,
-    columns: &Columns,
+    polled: &Polled,
     candidate: AgentId,
     key: &NewKey,
     now: Timestamp,
 ) -> Result<DevicePoll> {
-    let (id, name, _, human, ..) = columns;
-    let id: DeviceId = decode::id("devices.id", id)?;
-    let owner: Option<HumanId> = decode::id_opt("devices.human", human.as_deref())?;
-    let agent =
-        Agent { id: candidate, owner, name: name.clone(), created_at: now, claimed_at: Some(now) };
+    let agent = Agent {
+        id: candidate,
+        owner: polled.human,
+        name: polled.name.clone(),
+        created_at: now,
+        claimed_at: Some(now),
+    };
     let key = agents::insert(tx, &agent, key).await?;
-    tx.execute("update devices set state = 3 where id = $1", args![id]).await?;
+    tx.execute("update devices set state = 3 where id = $1", args![polled.id]).await?;
     Ok(DevicePoll::Redeemed { agent, key })
 }

@@ -3,11 +3,13 @@
 //! needs no large answer.
 
 use rookery_domain::Timestamp;
+use uuid::Uuid;
 
 use crate::{
-    agents::{self, Agent, keys::Key},
-    db::{Args, Db, Record, Tx, args},
-    error::{Result, StorageError},
+    agents::{Agent, keys::Key},
+    columns::FromColumns,
+    db::{Args, Db, Tx, args},
+    error::Result,
     humans::{Human, human_columns},
     orgs::{self, Org, OrgMember},
     sessions::Session,
@@ -40,7 +42,7 @@ pub enum Entry {
 /// anything else is let in.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn load(db: &Db, now: Timestamp, mut visit: impl FnMut(Entry) + Send) -> Result<()> {
     if matches!(db, Db::Postgres(_)) {
         db.transaction((), |tx, ()| Box::pin(wait_for_commits(tx))).await?;
@@ -49,11 +51,10 @@ pub async fn load(db: &Db, now: Timestamp, mut visit: impl FnMut(Entry) + Send) 
         db,
         concat!("select ", human_columns!(), " from humans where id > $1 order by id limit $2"),
         |after| args![after, PAGE],
-        |columns| {
-            let human = Human::decode(columns)?;
-            let id = human.id.uuid().into_bytes();
+        |human: Human| {
+            let id = human.id.uuid();
             visit(Entry::Human(human));
-            Ok(id)
+            id
         },
     )
     .await?;
@@ -62,11 +63,10 @@ pub async fn load(db: &Db, now: Timestamp, mut visit: impl FnMut(Entry) + Send) 
         "select id, owner, name, created_at, claimed_at
          from agents where id > $1 order by id limit $2",
         |after| args![after, PAGE],
-        |columns: agents::Columns| {
-            let agent = Agent::decode(columns)?;
-            let id = agent.id.uuid().into_bytes();
+        |agent: Agent| {
+            let id = agent.id.uuid();
             visit(Entry::Agent(agent));
-            Ok(id)
+            id
         },
     )
     .await?;
@@ -75,11 +75,10 @@ pub async fn load(db: &Db, now: Timestamp, mut visit: impl FnMut(Entry) + Send) 
         "select id, agent, hash, prefix, state, created_at, last_used_at
          from agent_keys where id > $1 order by id limit $2",
         |after| args![after, PAGE],
-        |columns| {
-            let key = Key::decode(columns)?;
-            let id = key.id.uuid().into_bytes();
+        |key: Key| {
+            let id = key.id.uuid();
             visit(Entry::Key(key));
-            Ok(id)
+            id
         },
     )
     .await?;
@@ -88,11 +87,10 @@ pub async fn load(db: &Db, now: Timestamp, mut visit: impl FnMut(Entry) + Send) 
         "select id, hash, human, created_at, seen_at, expires_at
          from sessions where id > $1 and expires_at > $3 order by id limit $2",
         |after| args![after, PAGE, now],
-        |columns| {
-            let session = Session::decode(columns)?;
-            let id = session.id.uuid().into_bytes();
+        |session: Session| {
+            let id = session.id.uuid();
             visit(Entry::Session(session));
-            Ok(id)
+            id
         },
     )
     .await?;
@@ -101,11 +99,10 @@ pub async fn load(db: &Db, now: Timestamp, mut visit: impl FnMut(Entry) + Send) 
         "select id, name, billing, created_at, updated_at
          from orgs where id > $1 order by id limit $2",
         |after| args![after, PAGE],
-        |columns| {
-            let org = Org::decode(columns)?;
-            let id = org.id.uuid().into_bytes();
+        |org: Org| {
+            let id = org.id.uuid();
             visit(Entry::Org(org));
-            Ok(id)
+            id
         },
     )
     .await?;
@@ -123,18 +120,18 @@ async fn wait_for_commits(tx: &mut Tx) -> Result<()> {
 }
 
 /// Reads a table in the order of its ids; `visit` takes a row and answers its id.
-async fn pages<T: Record>(
+async fn pages<T: FromColumns>(
     db: &Db,
     sql: &'static str,
     bind: impl Fn([u8; 16]) -> Args,
-    mut visit: impl FnMut(T) -> Result<[u8; 16], StorageError>,
+    mut visit: impl FnMut(T) -> Uuid,
 ) -> Result<()> {
     let mut after = [0; 16];
     loop {
         let page: Vec<T> = db.all(sql, bind(after)).await?;
         let full = page.len() == PAGE as usize;
         for row in page {
-            after = visit(row)?;
+            after = visit(row).into_bytes();
         }
         if !full {
             return Ok(());

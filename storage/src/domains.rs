@@ -9,8 +9,8 @@ use rookery_domain::{
 };
 
 use crate::{
+    columns::{Column, Read, ReadColumns, record},
     db::{Db, Tx, args},
-    decode,
     error::Result,
     humans,
     idempotency::KeepResponse,
@@ -37,20 +37,11 @@ pub struct Domain {
     pub serves: bool,
 }
 
-type Columns = (Vec<u8>, Vec<u8>, String, String, Option<String>, i64, Option<i64>, i64);
+record!(Domain: id, app, name, token, edge_id, created_at, proven_at, serves);
 
-impl Domain {
-    fn decode((id, app, name, token, edge_id, created, proven, serves): Columns) -> Result<Self> {
-        Ok(Self {
-            id: decode::id("domains.id", &id)?,
-            app: decode::id("domains.app_id", &app)?,
-            name: DomainName::stored(&name),
-            token,
-            edge_id,
-            created_at: Timestamp(created),
-            proven_at: proven.map(Timestamp),
-            serves: serves != 0,
-        })
+impl Column for DomainName {
+    fn read<R: ReadColumns + ?Sized>(columns: &R, at: usize) -> Read<Self> {
+        columns.text(at).map(Self::stored)
     }
 }
 
@@ -83,10 +74,9 @@ pub async fn bind(
 ) -> Result<BindOutcome> {
     db.transaction((domain, account_max, keep), |tx, (domain, account_max, keep)| {
         Box::pin(async move {
-            let app: Option<(Vec<u8>,)> =
-                tx.optional("select owner from apps where id = $1", args![domain.app]).await?;
-            let Some((owner,)) = app else { return Ok(BindOutcome::Gone) };
-            let owner: HumanId = decode::id("apps.owner", &owner)?;
+            let owner: Option<HumanId> =
+                tx.value("select owner from apps where id = $1", args![domain.app]).await?;
+            let Some(owner) = owner else { return Ok(BindOutcome::Gone) };
             if !humans::lock_open(tx, owner).await? {
                 return Ok(BindOutcome::Gone);
             }
@@ -94,22 +84,22 @@ pub async fn bind(
             let there = tx
                 .execute(
                     "update apps set status = status where id = $1 and owner = $2 and status <> $3",
-                    args![domain.app, owner, AppStatus::Purging.code()],
+                    args![domain.app, owner, AppStatus::Purging],
                 )
                 .await?;
             if there == 0 {
                 return Ok(BindOutcome::Gone);
             }
-            let held: Option<(Vec<u8>,)> = tx
-                .optional(
+            let held_by: Option<AppId> = tx
+                .value(
                     "select d.app_id from domain_names n join domains d on d.id = n.domain_id
                      where n.name = $1",
                     args![domain.name.as_str()],
                 )
                 .await?;
-            if let Some((app,)) = held {
-                let own = decode::id::<AppId>("domains.app_id", &app)? == domain.app;
-                return Ok(if own { BindOutcome::Exists } else { BindOutcome::Taken });
+            if let Some(app) = held_by {
+                let is_own = app == domain.app;
+                return Ok(if is_own { BindOutcome::Exists } else { BindOutcome::Taken });
             }
             let bound = tx
                 .execute(
@@ -128,18 +118,18 @@ pub async fn bind(
             if bound == 0 {
                 return Ok(BindOutcome::Exists);
             }
-            let (of_app,): (i64,) =
+            let (of_app,): (u64,) =
                 tx.one("select count(*) from domains where app_id = $1", args![domain.app]).await?;
-            let (of_account,): (i64,) = tx
+            let (of_account,): (u64,) = tx
                 .one(
                     "select count(*) from domains d join apps a on a.id = d.app_id
                      where a.owner = $1",
                     args![owner],
                 )
                 .await?;
-            let full = if of_app > i64::from(DOMAINS_PER_APP_MAX) {
+            let full = if of_app > u64::from(DOMAINS_PER_APP_MAX) {
                 BindOutcome::AppFull
-            } else if of_account.cast_unsigned() > *account_max {
+            } else if of_account > *account_max {
                 BindOutcome::AccountFull
             } else {
                 keep.put(tx, domain).await?;
@@ -170,7 +160,7 @@ pub async fn prove(
             let there = tx
                 .execute(
                     "update apps set status = status where id = $1 and status <> $2",
-                    args![*app, AppStatus::Purging.code()],
+                    args![*app, AppStatus::Purging],
                 )
                 .await?;
             if there == 0 {
@@ -212,7 +202,7 @@ pub async fn set_edge(db: &Db, id: DomainId, edge_id: String) -> Result<()> {
                 .execute(
                     "update apps set status = status where status <> $2
                          and id = (select app_id from domains where id = $1)",
-                    args![*id, AppStatus::Purging.code()],
+                    args![*id, AppStatus::Purging],
                 )
                 .await?;
             let set = "update domains set edge_id = $2 where id = $1";
@@ -254,7 +244,7 @@ pub async fn set_serves(
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn of_app(db: &Db, app: AppId) -> Result<Vec<Domain>> {
-    db.all(OF_APP, args![app]).await?.into_iter().map(Domain::decode).collect()
+    db.all(OF_APP, args![app]).await
 }
 
 const OF_APP: &str = "select id, app_id, name, token, edge_id, created_at, proven_at, serves
@@ -262,7 +252,7 @@ const OF_APP: &str = "select id, app_id, name, token, edge_id, created_at, prove
 
 /// The domains of an app in the transaction that has changed them.
 async fn changed(tx: &mut Tx, app: AppId) -> Result<Vec<Domain>> {
-    tx.all(OF_APP, args![app]).await?.into_iter().map(Domain::decode).collect()
+    tx.all(OF_APP, args![app]).await
 }
 
 /// All domains whose control is proven, each app's oldest first.
@@ -276,10 +266,7 @@ pub async fn proven(db: &Db) -> Result<Vec<Domain>> {
          from domain_names n join domains d on d.id = n.domain_id order by d.created_at, d.id",
         args![],
     )
-    .await?
-    .into_iter()
-    .map(Domain::decode)
-    .collect()
+    .await
 }
 
 /// Removes a domain, if it is still there; the domains that its app has left. What the edge provider
@@ -291,10 +278,10 @@ pub async fn remove(db: &Db, domain: Domain) -> Result<Vec<Domain>> {
     db.transaction(domain, |tx, domain| {
         Box::pin(async move {
             tx.execute("delete from domain_names where domain_id = $1", args![domain.id]).await?;
-            let gone: Option<(Option<String>,)> = tx
-                .optional("delete from domains where id = $1 returning edge_id", args![domain.id])
+            let gone: Option<Option<String>> = tx
+                .value("delete from domains where id = $1 returning edge_id", args![domain.id])
                 .await?;
-            if let Some((Some(edge_id),)) = gone
+            if let Some(Some(edge_id)) = gone
                 && domain.edge_id.as_ref() != Some(&edge_id)
             {
                 leave(tx, &edge_id).await?;
@@ -326,13 +313,11 @@ pub async fn leftovers(db: &Db, after: &str, limit: u32) -> Result<Vec<String>> 
         args![],
     )
     .await?;
-    let found: Vec<(String,)> = db
-        .all(
-            "select edge_id from edge_leftovers where edge_id > $1 order by edge_id limit $2",
-            args![after, limit],
-        )
-        .await?;
-    Ok(found.into_iter().map(|(edge_id,)| edge_id).collect())
+    db.column(
+        "select edge_id from edge_leftovers where edge_id > $1 order by edge_id limit $2",
+        args![after, limit],
+    )
+    .await
 }
 
 /// Notes that the edge provider has forgotten a name.

@@ -6,7 +6,6 @@ use rookery_domain::{Timestamp, idempotency::KEPT_FOR_S};
 
 use crate::{
     db::{Db, args},
-    decode,
     error::Result,
     participants::GRACE_S,
 };
@@ -122,7 +121,7 @@ pub async fn sweep_blobs(
     after: Option<BlobPlace>,
 ) -> Result<Option<BlobPlace>> {
     let after = after.unwrap_or(BlobPlace { seen_at: Timestamp(i64::MIN), sha256: [0; 32] });
-    let found: Vec<(i64, Vec<u8>, i64)> = db
+    let found: Vec<(Timestamp, [u8; 32], i64)> = db
         .all(
             "select seen_at, sha256, cast(octet_length(bytes) as bigint) from blobs
              where seen_at < $1 and seen_at >= $2 and (seen_at, sha256) > ($2, $3)
@@ -137,9 +136,8 @@ pub async fn sweep_blobs(
             break;
         }
         bytes += of_blob;
-        let sha256 = decode::fixed("blobs.sha256", sha256)?;
-        place = Some(BlobPlace { seen_at: Timestamp(*seen_at), sha256 });
-        hashes.push(sha256);
+        place = Some(BlobPlace { seen_at: *seen_at, sha256: *sha256 });
+        hashes.push(*sha256);
     }
     let more = hashes.len() < found.len() || found.len() == CHUNK as usize;
     if !hashes.is_empty() {

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use rookery_domain::{Timestamp, event::Event, id::AppId};
 
 use crate::{
-    codec::{self, Read, ReadColumns, event_columns, record},
+    codec::{self, event_columns},
+    columns::{FromColumns, Read, ReadColumns},
     db::{Db, Tx, args},
-    decode,
-    error::{Result, StorageError},
+    error::Result,
     history,
 };
 
@@ -21,11 +21,18 @@ pub const EVENTS_PAGE_MAX: u32 = 1_000;
 /// SQLite every commit does, and what is deleted is overwritten.
 pub const PRUNE_CHUNK: u32 = 50;
 
-record!(EventRecord, (u64, Read<Event>), numbered);
+/// An event, and its number also when it cannot be read.
+struct Numbered {
+    seq: u64,
+    event: Read<Event>,
+}
 
-/// The event, and its number also when it cannot be read.
-fn numbered(columns: &impl ReadColumns) -> Read<(u64, Read<Event>)> {
-    Ok((columns.number(0)?, codec::event(columns)))
+impl FromColumns for Numbered {
+    const WHAT: &'static str = "Event";
+
+    fn from_columns(columns: &impl ReadColumns) -> Read<Self> {
+        Ok(Self { seq: columns.get(0)?, event: codec::event(columns) })
+    }
 }
 
 /// The events with `after < seq <= max_seq`, the oldest first, at most `limit` (and
@@ -36,7 +43,7 @@ fn numbered(columns: &impl ReadColumns) -> Read<(u64, Read<Event>)> {
 /// A first event other than `after + 1` means that retention took what was before it.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn events_after(
     db: &Db,
     app: AppId,
@@ -45,7 +52,7 @@ pub async fn events_after(
     limit: u32,
 ) -> Result<Vec<Arc<Event>>> {
     let limit = limit.min(EVENTS_PAGE_MAX);
-    let records: Vec<EventRecord> = db
+    let events = db
         .all(
             concat!(
                 "select ",
@@ -56,14 +63,14 @@ pub async fn events_after(
             args![app, after, max_seq, limit],
         )
         .await?;
-    readable(app, records)
+    Ok(readable(app, events))
 }
 
 /// The events of one row (collection and key) with `seq <= max_seq`, the newest first, at most
 /// `limit`. One that cannot be read is left out and logged.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn events_of_row(
     db: &Db,
     app: AppId,
@@ -71,7 +78,7 @@ pub async fn events_of_row(
     max_seq: u64,
     limit: u32,
 ) -> Result<Vec<Event>> {
-    let records: Vec<EventRecord> = db
+    let events = db
         .all(
             concat!(
                 "select ",
@@ -82,20 +89,19 @@ pub async fn events_of_row(
             args![app, max_seq, collection, key, limit],
         )
         .await?;
-    readable(app, records)
+    Ok(readable(app, events))
 }
 
 /// Those of the app's events that can be read.
-fn readable<E: From<Event>>(app: AppId, records: Vec<EventRecord>) -> Result<Vec<E>> {
-    let mut events = Vec::with_capacity(records.len());
-    for EventRecord(record) in records {
-        let (seq, event) = record.map_err(|why| StorageError::corrupt("event", why))?;
-        match event {
-            Ok(event) => events.push(event.into()),
-            Err(why) => tracing::error!(app.id = %app, seq, why, "a stored event cannot be read"),
-        }
-    }
-    Ok(events)
+fn readable<E: From<Event>>(app: AppId, events: Vec<Numbered>) -> Vec<E> {
+    let readable = events.into_iter().filter_map(|Numbered { seq, event }| {
+        event
+            .inspect_err(|why| {
+                tracing::error!(app.id = %app, seq, why, "a stored event cannot be read");
+            })
+            .ok()
+    });
+    readable.map(E::from).collect()
 }
 
 /// What retention keeps of an app's feed, whichever bound is reached first.
@@ -117,7 +123,7 @@ pub struct FeedRetention {
 /// most `limit`.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn due(
     db: &Db,
     keep: FeedRetention,
@@ -125,20 +131,18 @@ pub async fn due(
     limit: u32,
 ) -> Result<Vec<AppId>> {
     let after = after.map_or([0; 16], |id| id.uuid().into_bytes());
-    let ids: Vec<(Vec<u8>,)> = db
-        .all(
-            "select h.app_id from app_head h
-             where h.app_id > $3 and (
-                h.last_seq - h.floor_seq > $1
-                or h.history_bytes > $5
-                or exists (select 1 from events e
-                           where e.app_id = h.app_id and e.seq = h.floor_seq + 1
-                             and (e.at < $2 or e.at > $6)))
-             order by h.app_id limit $4",
-            args![keep.events, keep.not_before, after, limit, keep.bytes, keep.not_after],
-        )
-        .await?;
-    ids.iter().map(|(id,)| decode::id("app_head.app_id", id)).collect()
+    db.column(
+        "select h.app_id from app_head h
+         where h.app_id > $3 and (
+            h.last_seq - h.floor_seq > $1
+            or h.history_bytes > $5
+            or exists (select 1 from events e
+                       where e.app_id = h.app_id and e.seq = h.floor_seq + 1
+                         and (e.at < $2 or e.at > $6)))
+         order by h.app_id limit $4",
+        args![keep.events, keep.not_before, after, limit, keep.bytes, keep.not_after],
+    )
+    .await
 }
 
 /// What one step of [`prune`] did.
@@ -157,7 +161,7 @@ pub struct Pruned {
 /// believes the app's head; [`history::more_than`] counts anew. `None` for an app without head.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn prune(db: &Db, app: AppId, keep: FeedRetention) -> Result<Option<Pruned>> {
     db.transaction((app, keep), |tx, (app, keep)| Box::pin(prune_in(tx, *app, *keep))).await
 }
@@ -180,22 +184,22 @@ async fn prune_in(tx: &mut Tx, app: AppId, keep: FeedRetention) -> Result<Option
     };
     let by_count = last_seq.saturating_sub(i64::try_from(keep.events).unwrap_or(i64::MAX));
     // The first event that is young enough stops it, so that the feed keeps no holes.
-    let young: Option<(i64,)> = tx
-        .optional(
+    let young: Option<i64> = tx
+        .value(
             "select seq from events where app_id = $1 and seq > $2 and at >= $3 and at <= $4 \
              order by seq limit 1",
             args![app, floor, keep.not_before, keep.not_after],
         )
         .await?;
-    let young = young.map_or(last_seq + 1, |(seq,)| seq);
-    let old: Option<(i64,)> = tx
-        .optional(
+    let young = young.unwrap_or(last_seq + 1);
+    let old: Option<i64> = tx
+        .value(
             "select seq from events where app_id = $1 and seq > $2 and seq < $3 and at < $4 \
              order by seq desc limit 1",
             args![app, floor, young, keep.not_before],
         )
         .await?;
-    let by_age = old.map_or(floor, |(seq,)| seq);
+    let by_age = old.unwrap_or(floor);
     let target = by_count.max(by_age).max(by_bytes).min(last_seq);
     if target <= floor {
         return Ok(Some(Pruned {
@@ -205,8 +209,8 @@ async fn prune_in(tx: &mut Tx, app: AppId, keep: FeedRetention) -> Result<Option
         }));
     }
     let through = target.min(floor + i64::from(PRUNE_CHUNK));
-    let newest_gone: Option<(i64,)> = tx
-        .optional(
+    let newest_gone: Option<i64> = tx
+        .value(
             "select at from events where app_id = $1 and seq <= $2 order by seq desc limit 1",
             args![app, through],
         )
@@ -220,7 +224,7 @@ async fn prune_in(tx: &mut Tx, app: AppId, keep: FeedRetention) -> Result<Option
         args![app, through],
     )
     .await?;
-    if let Some((at,)) = newest_gone {
+    if let Some(at) = newest_gone {
         drop_tombstones(tx, app, at).await?;
     }
     history::subtract(tx, app, gone).await?;

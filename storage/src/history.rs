@@ -61,17 +61,15 @@ pub async fn more_than(db: &Db, app: AppId, bytes: u64) -> Result<Option<History
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn oldest_answers(db: &Db, app: AppId, bytes: u64) -> Result<Option<Timestamp>> {
-    let found: Option<(i64,)> = db
-        .optional(
-            "select created_at from (
-                 select created_at, sum($2 + octet_length(body)) over (order by created_at, scope)
-                     as through
-                 from idempotency where app_id = $1) as summed
-             where through >= $3 order by through limit 1",
-            args![app, ENTRY_BYTES as u64, bytes],
-        )
-        .await?;
-    Ok(found.map(|(at,)| Timestamp(at)))
+    db.value(
+        "select created_at from (
+             select created_at, sum($2 + octet_length(body)) over (order by created_at, scope)
+                 as through
+             from idempotency where app_id = $1) as summed
+         where through >= $3 order by through limit 1",
+        args![app, ENTRY_BYTES as u64, bytes],
+    )
+    .await
 }
 
 /// Deletes answers that were given up to a time, at most [`PRUNE_CHUNK`]; whether there may be more.
@@ -86,15 +84,15 @@ pub async fn forget_answers(db: &Db, app: AppId, through: Timestamp) -> Result<b
 async fn forget_in(tx: &mut Tx, app: AppId, through: Timestamp) -> Result<bool> {
     // The head first, in the writer's order, so that nobody waits for another in a ring.
     tx.execute("update app_head set floor_seq = floor_seq where app_id = $1", args![app]).await?;
-    let gone: Vec<(i64,)> = tx
-        .all(
+    let gone: Vec<i64> = tx
+        .column(
             "delete from idempotency where scope in (
                  select scope from idempotency where app_id = $1 and created_at <= $3 limit $4)
              returning cast($2 + octet_length(body) as bigint)",
             args![app, ENTRY_BYTES as u64, through, PRUNE_CHUNK],
         )
         .await?;
-    subtract(tx, app, gone.iter().map(|(bytes,)| bytes).sum()).await?;
+    subtract(tx, app, gone.iter().sum()).await?;
     Ok(gone.len() >= PRUNE_CHUNK as usize)
 }
 
@@ -106,17 +104,15 @@ pub(crate) async fn oldest_events(
     bytes: i64,
     limit: u32,
 ) -> Result<Option<i64>> {
-    let found: Option<(i64,)> = tx
-        .optional(
-            "select seq from (
-                 select seq, sum(bytes) over (order by seq) as through
-                 from (select seq, $2 + coalesce(octet_length(data), 0) as bytes
-                       from events where app_id = $1 order by seq limit $4) as oldest) as summed
-             where through >= $3 order by seq limit 1",
-            args![app, ENTRY_BYTES as u64, bytes, limit],
-        )
-        .await?;
-    Ok(found.map(|(seq,)| seq))
+    tx.value(
+        "select seq from (
+             select seq, sum(bytes) over (order by seq) as through
+             from (select seq, $2 + coalesce(octet_length(data), 0) as bytes
+                   from events where app_id = $1 order by seq limit $4) as oldest) as summed
+         where through >= $3 order by seq limit 1",
+        args![app, ENTRY_BYTES as u64, bytes, limit],
+    )
+    .await
 }
 
 /// Bytes of the events up to a number.

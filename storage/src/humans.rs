@@ -4,8 +4,8 @@
 use rookery_domain::{Timestamp, id::HumanId};
 
 use crate::{
+    columns::record,
     db::{Db, Tx, args},
-    decode,
     error::Result,
     idempotency::KeepResponse,
     placeholders,
@@ -34,7 +34,7 @@ pub struct Human {
 
 rookery_domain::shown!(Human: id, email_verified_at, marketing_consent, created_at, updated_at, closed_at);
 
-/// The columns of [`Columns`].
+/// The columns of a [`Human`].
 macro_rules! human_columns {
     () => {
         "id, email, email_verified_at, name, marketing_consent, created_at, updated_at, closed_at"
@@ -52,28 +52,13 @@ pub(crate) const BY_VERIFIED_EMAIL: &str = concat!(
     " from humans where email = $1 and email_verified_at is not null and closed_at is null"
 );
 
-pub(crate) type Columns =
-    (Vec<u8>, Option<String>, Option<i64>, Option<String>, i64, i64, i64, Option<i64>);
+record!(Human: id, email, email_verified_at, name, marketing_consent, created_at, updated_at, closed_at);
 
 impl Human {
     /// The address, where it is proven.
     #[must_use]
     pub fn proven_email(&self) -> Option<&str> {
         self.email.as_deref().filter(|_| self.email_verified_at.is_some())
-    }
-
-    pub(crate) fn decode(columns: Columns) -> Result<Self> {
-        let (id, email, verified, name, consent, created, updated, closed) = columns;
-        Ok(Self {
-            id: decode::id("humans.id", &id)?,
-            email,
-            email_verified_at: verified.map(Timestamp),
-            name,
-            marketing_consent: consent != 0,
-            created_at: Timestamp(created),
-            updated_at: Timestamp(updated),
-            closed_at: closed.map(Timestamp),
-        })
     }
 }
 
@@ -83,7 +68,7 @@ impl Human {
 /// Any [`crate::StorageError`].
 #[cfg(feature = "faults")]
 pub async fn by_id(db: &Db, id: HumanId) -> Result<Option<Human>> {
-    db.optional(BY_ID, args![id]).await?.map(Human::decode).transpose()
+    db.optional(BY_ID, args![id]).await
 }
 
 /// Locks an open account; no row when it is closed. Whoever makes something in its name waits here for
@@ -101,7 +86,7 @@ pub(crate) async fn lock_open(tx: &mut Tx, human: HumanId) -> Result<bool> {
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn by_verified_email(db: &Db, email: &str) -> Result<Option<Human>> {
-    db.optional(BY_VERIFIED_EMAIL, args![email]).await?.map(Human::decode).transpose()
+    db.optional(BY_VERIFIED_EMAIL, args![email]).await
 }
 
 /// The account of an address that was just proven; made with the id `candidate` when there is
@@ -139,7 +124,7 @@ pub(crate) async fn find_or_create_in(
         args![candidate, email, now],
     )
     .await?;
-    Human::decode(tx.one(BY_VERIFIED_EMAIL, args![email]).await?)
+    tx.one(BY_VERIFIED_EMAIL, args![email]).await
 }
 
 /// Sets or clears the stored name; `None` when there is no such open account.
@@ -160,9 +145,7 @@ pub async fn set_name(
         ),
         args![id, name, now],
     )
-    .await?
-    .map(Human::decode)
-    .transpose()
+    .await
 }
 
 /// Records the one-time answer on how a human heard of the service; `false` when there is one.
@@ -186,9 +169,7 @@ pub async fn record_signup_source(
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn signup_source(db: &Db, id: HumanId) -> Result<Option<String>> {
-    let row: Option<(String,)> =
-        db.optional("select source from signup_sources where human = $1", args![id]).await?;
-    Ok(row.map(|(source,)| source))
+    db.value("select source from signup_sources where human = $1", args![id]).await
 }
 
 /// Records whether marketing mail is welcome; `None` when there is no such open account.
@@ -209,7 +190,5 @@ pub async fn set_marketing_consent(
         ),
         args![id, consent, now],
     )
-    .await?
-    .map(Human::decode)
-    .transpose()
+    .await
 }

@@ -2,11 +2,10 @@
 //! (issuer and subject) belongs to. An address joins an identity to an existing account only when
 //! both sides have proven it.
 
-use rookery_domain::{Timestamp, id::HumanId};
+use rookery_domain::{Timestamp, id::HumanId, secret::SecretHash};
 
 use crate::{
     db::{Db, Tx, args},
-    decode,
     error::Result,
     humans::{self, Human},
     sessions::{self, NewSession, Session},
@@ -16,7 +15,7 @@ use crate::{
 #[derive(Clone)]
 pub struct NewFlow {
     /// SHA-256 of its state.
-    pub hash: [u8; 32],
+    pub hash: SecretHash,
     /// Nonce and PKCE verifier, sealed.
     pub sealed: String,
     /// The path on the site that the sign-in ends at.
@@ -48,7 +47,7 @@ pub async fn begin(db: &Db, flow: NewFlow, now: Timestamp) -> Result<()> {
 /// Any [`crate::StorageError`].
 pub async fn spend(
     db: &Db,
-    hash: [u8; 32],
+    hash: SecretHash,
     now: Timestamp,
 ) -> Result<Option<(String, Option<String>)>> {
     db.returning(
@@ -101,13 +100,11 @@ pub async fn sign_in(
 }
 
 async fn account(tx: &mut Tx, identity: &Identity) -> Result<Option<HumanId>> {
-    let known: Option<(Vec<u8>,)> = tx
-        .optional(
-            "select human from identities where issuer = $1 and subject = $2",
-            args![identity.issuer.as_str(), identity.subject.as_str()],
-        )
-        .await?;
-    known.map(|(id,)| decode::id("identities.human", &id)).transpose()
+    tx.value(
+        "select human from identities where issuer = $1 and subject = $2",
+        args![identity.issuer.as_str(), identity.subject.as_str()],
+    )
+    .await
 }
 
 /// The account of a known identity. An address that it could not prove before is proven now, if
@@ -155,5 +152,5 @@ async fn create(
 }
 
 async fn by_id(tx: &mut Tx, id: HumanId) -> Result<Human> {
-    Human::decode(tx.one(humans::BY_ID, args![id]).await?)
+    tx.one(humans::BY_ID, args![id]).await
 }

@@ -1,6 +1,6 @@
 //! Magic links: mailed, and good for one sign-in.
 
-use rookery_domain::{Timestamp, id::HumanId};
+use rookery_domain::{Timestamp, id::HumanId, secret::SecretHash};
 
 use crate::{
     db::{Db, args},
@@ -13,7 +13,7 @@ use crate::{
 #[derive(Clone)]
 pub struct NewLink {
     /// SHA-256 of its token.
-    pub hash: [u8; 32],
+    pub hash: SecretHash,
     /// The address it is mailed to, normalised.
     pub email: String,
     /// The path on the site that the sign-in ends at.
@@ -67,11 +67,12 @@ rookery_domain::shown!(Link: redirect_to, is_good);
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn find(db: &Db, hash: [u8; 32], now: Timestamp) -> Result<Option<Link>> {
+pub async fn find(db: &Db, hash: SecretHash, now: Timestamp) -> Result<Option<Link>> {
     let sql = "select email, redirect_to, spent, expires_at from links where hash = $1";
-    let found: Option<(String, Option<String>, i64, i64)> = db.optional(sql, args![hash]).await?;
-    Ok(found.map(|(email, redirect_to, spent, expires_at)| {
-        let is_good = spent == 0 && Timestamp(expires_at) > now;
+    let found: Option<(String, Option<String>, bool, Timestamp)> =
+        db.optional(sql, args![hash]).await?;
+    Ok(found.map(|(email, redirect_to, is_spent, expires_at)| {
+        let is_good = !is_spent && expires_at > now;
         Link { email, redirect_to, is_good }
     }))
 }
@@ -84,7 +85,7 @@ pub async fn find(db: &Db, hash: [u8; 32], now: Timestamp) -> Result<Option<Link
 /// Any [`crate::StorageError`].
 pub async fn sign_in(
     db: &Db,
-    hash: [u8; 32],
+    hash: SecretHash,
     candidate: HumanId,
     session: NewSession,
     now: Timestamp,

@@ -10,9 +10,7 @@ use crate::{
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn get(db: &Db, key: &str) -> Result<Option<String>> {
-    let value: Option<(String,)> =
-        db.optional("select value from meta where key = $1", args![key]).await?;
-    Ok(value.map(|(value,)| value))
+    db.value("select value from meta where key = $1", args![key]).await
 }
 
 /// Sets a value.

@@ -3,13 +3,15 @@
 use rookery_domain::{
     Timestamp,
     id::{AppId, HumanId, ParticipantId},
+    secret::SecretHash,
     time::DAY_S,
 };
 
 use crate::{
+    columns::record,
     db::{Args, Db, args},
-    decode,
-    error::{Result, StorageError},
+    error::Result,
+    values::codes,
 };
 
 /// Seconds that the token of an anonymous visitor is good for once it has left something in the app:
@@ -38,28 +40,7 @@ pub enum ParticipantKind {
     Share,
 }
 
-impl ParticipantKind {
-    const fn code(self) -> i64 {
-        match self {
-            Self::Anonymous => 0,
-            Self::Human => 1,
-            Self::Grant => 2,
-            Self::Preview => 3,
-            Self::Share => 4,
-        }
-    }
-
-    fn from_code(code: i64) -> Result<Self> {
-        Ok(match code {
-            0 => Self::Anonymous,
-            1 => Self::Human,
-            2 => Self::Grant,
-            3 => Self::Preview,
-            4 => Self::Share,
-            _ => return Err(StorageError::corrupt("participants.kind", code)),
-        })
-    }
-}
+codes!(ParticipantKind: Anonymous = 0, Human = 1, Grant = 2, Preview = 3, Share = 4);
 
 /// A visitor of an app.
 #[derive(Clone, PartialEq, Eq)]
@@ -67,7 +48,7 @@ pub struct Participant {
     /// Its id.
     pub id: ParticipantId,
     /// SHA-256 of its token.
-    pub hash: [u8; 32],
+    pub hash: SecretHash,
     /// The only app its token is good for.
     pub app: AppId,
     /// How it came.
@@ -79,7 +60,7 @@ pub struct Participant {
     pub via: Option<[u8; 16]>,
     /// SHA-256 of the agent's key that it was let in with, for a test session of an agent: it is
     /// good for as long as that key is.
-    pub minted_by: Option<[u8; 32]>,
+    pub minted_by: Option<SecretHash>,
     /// When it came first.
     pub created_at: Timestamp,
     /// When its token ends.
@@ -91,18 +72,7 @@ pub struct Participant {
 
 rookery_domain::shown!(Participant: id, app, kind, human, created_at, expires_at, lasting);
 
-type Columns = (
-    Vec<u8>,
-    Vec<u8>,
-    Vec<u8>,
-    i64,
-    Option<Vec<u8>>,
-    Option<Vec<u8>>,
-    Option<Vec<u8>>,
-    i64,
-    i64,
-    i64,
-);
+record!(Participant: id, hash, app, kind, human, via, minted_by, created_at, expires_at, lasting);
 
 impl Participant {
     /// What [`INSERT`] stores.
@@ -111,30 +81,14 @@ impl Participant {
             self.id,
             self.hash,
             self.app,
-            self.kind.code(),
+            self.kind,
             self.human,
             self.via,
             self.minted_by,
             self.created_at,
             self.expires_at,
-            i64::from(self.lasting),
+            self.lasting,
         ]
-    }
-
-    fn decode(columns: Columns) -> Result<Self> {
-        let (id, hash, app, kind, human, via, minted_by, created, expires, lasting) = columns;
-        Ok(Self {
-            id: decode::id("participants.id", &id)?,
-            hash: decode::fixed("participants.hash", &hash)?,
-            app: decode::id("participants.app_id", &app)?,
-            kind: ParticipantKind::from_code(kind)?,
-            human: decode::id_opt("participants.human", human.as_deref())?,
-            via: decode::fixed_opt("participants.via", via.as_deref())?,
-            minted_by: decode::fixed_opt("participants.minted_by", minted_by.as_deref())?,
-            created_at: Timestamp(created),
-            expires_at: Timestamp(expires),
-            lasting: lasting != 0,
-        })
     }
 }
 
@@ -146,7 +100,7 @@ pub(crate) const INSERT: &str = "insert into participants
 /// Stores a visitor.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn create(db: &Db, visitor: &Participant) -> Result<()> {
     db.execute(INSERT, visitor.columns()).await?;
     Ok(())
@@ -155,25 +109,23 @@ pub async fn create(db: &Db, visitor: &Participant) -> Result<()> {
 /// The unexpired visitor with this token hash.
 ///
 /// # Errors
-/// Any [`StorageError`].
-pub async fn by_hash(db: &Db, hash: [u8; 32], now: Timestamp) -> Result<Option<Participant>> {
+/// Any [`crate::StorageError`].
+pub async fn by_hash(db: &Db, hash: SecretHash, now: Timestamp) -> Result<Option<Participant>> {
     db.optional(
         "select id, hash, app_id, kind, human, via, minted_by, created_at, expires_at,
                 lasting
          from participants where hash = $1 and expires_at > $2",
         args![hash, now],
     )
-    .await?
-    .map(Participant::decode)
-    .transpose()
+    .await
 }
 
 /// Gives the visitor whose token has the hash `before` the token, its end and the link of this record;
 /// `false` when it has left, or has another token by now.
 ///
 /// # Errors
-/// Any [`StorageError`].
-pub async fn renew(db: &Db, before: [u8; 32], visitor: &Participant) -> Result<bool> {
+/// Any [`crate::StorageError`].
+pub async fn renew(db: &Db, before: SecretHash, visitor: &Participant) -> Result<bool> {
     let renewed = db
         .execute(
             "update participants set hash = $2, via = $3, expires_at = $4
@@ -187,18 +139,18 @@ pub async fn renew(db: &Db, before: [u8; 32], visitor: &Participant) -> Result<b
 /// Ends a visitor's token: the hash of the one that was in force; `None` when it had ended already.
 ///
 /// # Errors
-/// Any [`StorageError`].
-pub async fn revoke(db: &Db, id: ParticipantId) -> Result<Option<[u8; 32]>> {
+/// Any [`crate::StorageError`].
+pub async fn revoke(db: &Db, id: ParticipantId) -> Result<Option<SecretHash>> {
     let sql = "delete from participants where id = $1 returning hash";
-    let ended: Option<(Vec<u8>,)> = db.returning(sql, args![id]).await?;
-    ended.map(|(hash,)| decode::fixed("participants.hash", &hash)).transpose()
+    let ended: Option<(SecretHash,)> = db.returning(sql, args![id]).await?;
+    Ok(ended.map(|(hash,)| hash))
 }
 
 /// Ends every token of a human in one app, and every sign-in that waits for it there, all or
 /// nothing.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn revoke_in_app(db: &Db, app: AppId, human: HumanId) -> Result<()> {
     db.transaction((app, human), |tx, (app, human)| {
         Box::pin(async move {
@@ -218,31 +170,26 @@ pub async fn revoke_in_app(db: &Db, app: AppId, human: HumanId) -> Result<()> {
 /// them: the newest [`FRESH_CHUNK`] of those, each with its token's hash.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn fresh_beyond(
     db: &Db,
     app: AppId,
     kind: ParticipantKind,
     kept: u64,
-) -> Result<Vec<(ParticipantId, [u8; 32])>> {
-    let found: Vec<(Vec<u8>, Vec<u8>)> = db
-        .all(
-            "select id, hash from participants
-             where app_id = $1 and kind = $2 and lasting = 0
-             order by id desc limit $3 offset $4",
-            args![app, kind.code(), FRESH_CHUNK, kept],
-        )
-        .await?;
-    let decoded = found.iter().map(|(id, hash)| {
-        Ok((decode::id("participants.id", id)?, decode::fixed("participants.hash", hash)?))
-    });
-    decoded.collect()
+) -> Result<Vec<(ParticipantId, SecretHash)>> {
+    db.all(
+        "select id, hash from participants
+         where app_id = $1 and kind = $2 and lasting = 0
+         order by id desc limit $3 offset $4",
+        args![app, kind, FRESH_CHUNK, kept],
+    )
+    .await
 }
 
 /// Forgets these visitors, but for those that have left something meanwhile.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn forget_fresh(db: &Db, visitors: Vec<ParticipantId>) -> Result<()> {
     db.transaction(visitors, |tx, visitors| {
         Box::pin(async move {

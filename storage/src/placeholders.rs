@@ -5,10 +5,9 @@ use rookery_domain::{Timestamp, id::HumanId};
 
 use crate::{
     db::{Db, Tx, args},
-    decode,
     directory::FORGET_CHUNK,
     error::Result,
-    humans::{self, Columns, Human, human_columns},
+    humans::{self, Human, human_columns},
 };
 
 /// The human that an invitation to this address is for: the open account that has proven it (then
@@ -26,7 +25,7 @@ pub async fn invite(
         Box::pin(async move {
             let account = tx.optional(humans::BY_VERIFIED_EMAIL, args![&*email]).await?;
             if let Some(account) = account {
-                return Ok((Human::decode(account)?, true));
+                return Ok((account, true));
             }
             let again = "update placeholders set invited_at = $2 where email = $1";
             if tx.execute(again, args![&*email, *now]).await? == 0 {
@@ -42,7 +41,7 @@ pub async fn invite(
                 )
                 .await?;
             }
-            Ok((Human::decode(tx.one(INVITED, args![&*email]).await?)?, false))
+            Ok((tx.one(INVITED, args![&*email]).await?, false))
         })
     })
     .await
@@ -59,9 +58,8 @@ const INVITED: &str = concat!(
 /// when there is none, or an account has proven the address before: it stays on the list then, from
 /// which it is forgotten in time.
 pub(crate) async fn adopt(tx: &mut Tx, email: &str, now: Timestamp) -> Result<()> {
-    let invited: Option<Columns> = tx.optional(INVITED, args![email]).await?;
+    let invited: Option<Human> = tx.optional(INVITED, args![email]).await?;
     let Some(invited) = invited else { return Ok(()) };
-    let invited = Human::decode(invited)?;
     let adopted = tx
         .execute(
             "update humans set email_verified_at = $2, updated_at = $2
@@ -84,16 +82,14 @@ pub(crate) async fn adopt(tx: &mut Tx, email: &str, now: Timestamp) -> Result<()
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn forgettable(db: &Db, before: Timestamp) -> Result<Vec<HumanId>> {
-    let found: Vec<(Vec<u8>,)> = db
-        .all(
-            "select human from placeholders where invited_at < $1
-               and not exists (select 1 from members where members.human = placeholders.human
-                 and (members.removed_at is null or members.removed_at >= $1))
-             order by invited_at, human limit $2",
-            args![before, FORGET_CHUNK],
-        )
-        .await?;
-    found.into_iter().map(|(human,)| decode::id("placeholders.human", &human)).collect()
+    db.column(
+        "select human from placeholders where invited_at < $1
+           and not exists (select 1 from members where members.human = placeholders.human
+             and (members.removed_at is null or members.removed_at >= $1))
+         order by invited_at, human limit $2",
+        args![before, FORGET_CHUNK],
+    )
+    .await
 }
 
 /// Forgets those of these placeholders that are still [`forgettable`], with what is on record of

@@ -4,11 +4,12 @@
 use rookery_domain::{
     Timestamp,
     id::{HumanId, SessionId},
+    secret::SecretHash,
 };
 
 use crate::{
+    columns::record,
     db::{Db, args},
-    decode,
     error::Result,
     humans,
     idempotency::KeepResponse,
@@ -22,7 +23,7 @@ pub const PER_ACCOUNT_MAX: u32 = 20;
 #[derive(Debug, Clone)]
 pub struct NewSubscription {
     /// SHA-256 of its endpoint: a browser is known by that.
-    pub hash: [u8; 32],
+    pub hash: SecretHash,
     /// Whose it is.
     pub human: HumanId,
     /// The session that asked; the subscription ends with it.
@@ -46,10 +47,12 @@ pub struct Kept {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscription {
     /// SHA-256 of its endpoint.
-    pub hash: [u8; 32],
+    pub hash: SecretHash,
     /// Endpoint and keys, sealed.
     pub sealed: String,
 }
+
+record!(Subscription: hash, sealed);
 
 /// Keeps a subscription, or refreshes it; one that another account had is this one's now, for the
 /// browser is in this human's hands. `None` when the session has ended.
@@ -79,13 +82,13 @@ pub async fn keep(
             if open == 0 {
                 return Ok(None);
             }
-            let before: Option<(i64,)> = tx
-                .optional(
+            let before: Option<Timestamp> = tx
+                .value(
                     "select created_at from push_subscriptions where hash = $1 and human = $2",
                     args![new.hash, new.human],
                 )
                 .await?;
-            let created_at = before.map_or(*now, |(at,)| Timestamp(at));
+            let created_at = before.unwrap_or(*now);
             tx.execute(
                 "insert into push_subscriptions
                      (hash, human, session, sealed, created_at, updated_at, expires_at)
@@ -125,26 +128,21 @@ pub async fn keep(
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn of_human(db: &Db, human: HumanId, now: Timestamp) -> Result<Vec<Subscription>> {
-    let rows: Vec<(Vec<u8>, String)> = db
-        .all(
-            "select p.hash, p.sealed from push_subscriptions p join sessions s on s.id = p.session
-             where p.human = $1 and s.human = p.human and s.expires_at > $2
-               and (p.expires_at is null or p.expires_at > $2)
-             order by p.updated_at desc, p.hash desc limit $3",
-            args![human, now, PER_ACCOUNT_MAX],
-        )
-        .await?;
-    let decode = |(hash, sealed): (Vec<u8>, String)| {
-        Ok(Subscription { hash: decode::fixed("push_subscriptions.hash", &hash)?, sealed })
-    };
-    rows.into_iter().map(decode).collect()
+    db.all(
+        "select p.hash, p.sealed from push_subscriptions p join sessions s on s.id = p.session
+         where p.human = $1 and s.human = p.human and s.expires_at > $2
+           and (p.expires_at is null or p.expires_at > $2)
+         order by p.updated_at desc, p.hash desc limit $3",
+        args![human, now, PER_ACCOUNT_MAX],
+    )
+    .await
 }
 
 /// Deletes a human's subscription; a second time changes nothing.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn delete(db: &Db, human: HumanId, hash: [u8; 32]) -> Result<()> {
+pub async fn delete(db: &Db, human: HumanId, hash: SecretHash) -> Result<()> {
     db.execute("delete from push_subscriptions where hash = $1 and human = $2", args![hash, human])
         .await?;
     Ok(())

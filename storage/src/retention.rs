@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use rookery_domain::{Timestamp, id::AppId, manifest::Retention};
 
 use crate::{
+    columns::{FromColumns, Read, ReadColumns, record},
     db::{Db, args},
-    decode,
     error::Result,
 };
 
@@ -22,31 +22,32 @@ pub struct Bounded {
     pub manifest: String,
 }
 
+impl FromColumns for Bounded {
+    const WHAT: &'static str = "Bounded";
+
+    fn from_columns(columns: &impl ReadColumns) -> Read<Self> {
+        Ok(Self {
+            app: columns.get(0)?,
+            overrides: serde_json::from_str(columns.text(1)?).ok(),
+            manifest: columns.get(2)?,
+        })
+    }
+}
+
 /// The apps with an id above `after` that may have bounds, in the order of their ids.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn bounded(db: &Db, after: Option<AppId>, limit: u32) -> Result<Vec<Bounded>> {
     let after = after.map_or([0; 16], |id| id.uuid().into_bytes());
-    let found: Vec<(Vec<u8>, String, String)> = db
-        .all(
-            "select a.id, a.retention, v.manifest from apps a
-             join versions v on v.app_id = a.id and v.number = a.version
-             where a.id > $1 and a.status = 0 and a.bounded = 1
-             order by a.id limit $2",
-            args![after, limit],
-        )
-        .await?;
-    found
-        .into_iter()
-        .map(|(id, overrides, manifest)| {
-            Ok(Bounded {
-                app: decode::id("apps.id", &id)?,
-                overrides: serde_json::from_str(&overrides).ok(),
-                manifest,
-            })
-        })
-        .collect()
+    db.all(
+        "select a.id, a.retention, v.manifest from apps a
+         join versions v on v.app_id = a.id and v.number = a.version
+         where a.id > $1 and a.status = 0 and a.bounded = 1
+         order by a.id limit $2",
+        args![after, limit],
+    )
+    .await
 }
 
 /// How far the live rows of a collection reach.
@@ -58,17 +59,17 @@ pub struct Extent {
     pub oldest: Option<Timestamp>,
 }
 
+record!(Extent: live, oldest);
+
 /// The extent of a collection, as it is committed.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn extent(db: &Db, app: AppId, collection: &str) -> Result<Extent> {
-    let (live, oldest): (i64, Option<i64>) = db
-        .one(
-            "select count(*), min(created_at) from rows
-             where app_id = $1 and collection = $2 and state = 0",
-            args![app, collection],
-        )
-        .await?;
-    Ok(Extent { live: decode::number("count of rows", live)?, oldest: oldest.map(Timestamp) })
+    db.one(
+        "select count(*), min(created_at) from rows
+         where app_id = $1 and collection = $2 and state = 0",
+        args![app, collection],
+    )
+    .await
 }

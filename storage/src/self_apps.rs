@@ -11,7 +11,6 @@ use rookery_domain::{
 
 use crate::{
     db::{Db, args},
-    decode,
     error::Result,
     humans,
 };
@@ -56,9 +55,8 @@ pub async fn remove_favorite(db: &Db, human: HumanId, app: AppId) -> Result<()> 
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn favorites(db: &Db, human: HumanId) -> Result<HashSet<AppId>> {
-    let ids: Vec<(Vec<u8>,)> =
-        db.all("select app_id from favorites where human = $1", args![human]).await?;
-    ids.iter().map(|(id,)| decode::id("favorites.app_id", id)).collect()
+    let apps = db.column("select app_id from favorites where human = $1", args![human]).await?;
+    Ok(apps.into_iter().collect())
 }
 
 /// Records that a human opened an app, and forgets what was looked at longest ago. `false`, and
@@ -98,13 +96,10 @@ pub async fn view(db: &Db, human: HumanId, app: AppId, now: Timestamp) -> Result
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn views(db: &Db, human: HumanId) -> Result<Vec<(AppId, Timestamp)>> {
-    let views: Vec<(Vec<u8>, i64)> = db
-        .all(
-            "select app_id, viewed_at from views where human = $1
-             order by viewed_at desc, app_id desc limit $2",
-            args![human, VIEWS_MAX],
-        )
-        .await?;
-    let decode = |(id, at): (Vec<u8>, i64)| Ok((decode::id("views.app_id", &id)?, Timestamp(at)));
-    views.into_iter().map(decode).collect()
+    db.all(
+        "select app_id, viewed_at from views where human = $1
+         order by viewed_at desc, app_id desc limit $2",
+        args![human, VIEWS_MAX],
+    )
+    .await
 }

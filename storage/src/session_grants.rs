@@ -3,11 +3,11 @@
 use rookery_domain::{
     Timestamp,
     id::{AppId, HumanId},
+    secret::SecretHash,
 };
 
 use crate::{
     db::{Db, args},
-    decode,
     error::Result,
     idempotency::KeepResponse,
     participants::{self, Participant},
@@ -17,13 +17,13 @@ use crate::{
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SessionGrant {
     /// SHA-256 of its secret.
-    pub hash: [u8; 32],
+    pub hash: SecretHash,
     /// The only app it is good for.
     pub app: AppId,
     /// Whom it signs in.
     pub human: HumanId,
     /// SHA-256 of the agent's key that it was made with, where one was.
-    pub minted_by: Option<[u8; 32]>,
+    pub minted_by: Option<SecretHash>,
     /// When it ends.
     pub expires_at: Timestamp,
 }
@@ -51,21 +51,18 @@ pub async fn create(
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn minted_by(db: &Db, hash: [u8; 32]) -> Result<Option<[u8; 32]>> {
+pub async fn minted_by(db: &Db, hash: SecretHash) -> Result<Option<SecretHash>> {
     let sql = "select minted_by from session_grants where hash = $1";
-    let grant: Option<(Option<Vec<u8>>,)> = db.optional(sql, args![hash]).await?;
-    let Some((minted_by,)) = grant else { return Ok(None) };
-    decode::fixed_opt("session_grants.minted_by", minted_by.as_deref())
+    Ok(db.value::<Option<SecretHash>>(sql, args![hash]).await?.flatten())
 }
 
 /// Whom a grant signs in that nobody has spent.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn human(db: &Db, hash: [u8; 32]) -> Result<Option<HumanId>> {
+pub async fn human(db: &Db, hash: SecretHash) -> Result<Option<HumanId>> {
     let sql = "select human from session_grants where hash = $1";
-    let grant: Option<(Vec<u8>,)> = db.optional(sql, args![hash]).await?;
-    grant.map(|(human,)| decode::id("session_grants.human", &human)).transpose()
+    db.value(sql, args![hash]).await
 }
 
 /// Spends a grant and stores `visitor`, as whom the grant signs in, all or nothing. `None` for unknown,
@@ -76,25 +73,21 @@ pub async fn human(db: &Db, hash: [u8; 32]) -> Result<Option<HumanId>> {
 /// Any [`crate::StorageError`].
 pub async fn redeem(
     db: &Db,
-    hash: [u8; 32],
+    hash: SecretHash,
     visitor: Participant,
     now: Timestamp,
 ) -> Result<Option<Participant>> {
-    type Columns = (Vec<u8>, Option<Vec<u8>>, i64);
     db.transaction((hash, visitor, now), |tx, (hash, visitor, now)| {
         Box::pin(async move {
             let sql = "delete from session_grants where hash = $1 and app_id = $2
                  returning human, minted_by, expires_at";
-            let spent: Option<Columns> = tx.optional(sql, args![*hash, visitor.app]).await?;
+            let spent: Option<(HumanId, Option<SecretHash>, Timestamp)> =
+                tx.optional(sql, args![*hash, visitor.app]).await?;
             let Some((human, minted_by, expires_at)) = spent else { return Ok(None) };
-            if Timestamp(expires_at) <= *now {
+            if expires_at <= *now {
                 return Ok(None);
             }
-            let visitor = Participant {
-                human: Some(decode::id("session_grants.human", &human)?),
-                minted_by: decode::fixed_opt("session_grants.minted_by", minted_by.as_deref())?,
-                ..visitor.clone()
-            };
+            let visitor = Participant { human: Some(human), minted_by, ..visitor.clone() };
             tx.execute(participants::INSERT, visitor.columns()).await?;
             Ok(Some(visitor))
         })

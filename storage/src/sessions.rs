@@ -3,12 +3,13 @@
 use rookery_domain::{
     Timestamp,
     id::{HumanId, SessionId},
+    secret::SecretHash,
     time::STEP_BACK_S,
 };
 
 use crate::{
+    columns::record,
     db::{Db, Tx, args, newest_first},
-    decode,
     error::Result,
 };
 
@@ -21,7 +22,7 @@ pub struct NewSession {
     /// Its id.
     pub id: SessionId,
     /// SHA-256 of the cookie.
-    pub hash: [u8; 32],
+    pub hash: SecretHash,
     /// When it ends unless it is used.
     pub expires_at: Timestamp,
 }
@@ -34,7 +35,7 @@ pub struct Session {
     /// Its id.
     pub id: SessionId,
     /// SHA-256 of the cookie.
-    pub hash: [u8; 32],
+    pub hash: SecretHash,
     /// Whose it is.
     pub human: HumanId,
     /// When it was opened.
@@ -58,20 +59,7 @@ pub struct SessionUse {
     pub expires_at: Timestamp,
 }
 
-pub(crate) type Columns = (Vec<u8>, Vec<u8>, Vec<u8>, i64, i64, i64);
-
-impl Session {
-    pub(crate) fn decode((id, hash, human, created, seen, expires): Columns) -> Result<Self> {
-        Ok(Self {
-            id: decode::id("sessions.id", &id)?,
-            hash: decode::fixed("sessions.hash", &hash)?,
-            human: decode::id("sessions.human", &human)?,
-            created_at: Timestamp(created),
-            seen_at: Timestamp(seen),
-            expires_at: Timestamp(expires),
-        })
-    }
-}
+record!(Session: id, hash, human, created_at, seen_at, expires_at);
 
 /// Opens a session. For tests: the product opens it within a sign-in's transaction.
 ///
@@ -117,13 +105,11 @@ pub(crate) async fn insert(
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn is_open(db: &Db, id: SessionId, human: HumanId, now: Timestamp) -> Result<bool> {
-    let open: Option<(i64,)> = db
-        .optional(
-            "select seen_at from sessions where id = $1 and human = $2 and expires_at > $3",
-            args![id, human, now],
-        )
-        .await?;
-    Ok(open.is_some())
+    db.exists(
+        "select 1 from sessions where id = $1 and human = $2 and expires_at > $3",
+        args![id, human, now],
+    )
+    .await
 }
 
 /// What becomes of a human's claim codes that nobody has spent, and of approvals that no device has
@@ -146,21 +132,16 @@ pub async fn end(
     human: HumanId,
     id: SessionId,
     codes: OpenCodes,
-) -> Result<Option<[u8; 32]>> {
+) -> Result<Option<SecretHash>> {
     db.transaction((human, id, codes), |tx, (human, id, codes)| {
         Box::pin(async move {
-            let ended: Option<(Vec<u8>,)> = tx
-                .optional(
-                    "delete from sessions where id = $1 and human = $2 returning hash",
-                    args![*id, *human],
-                )
-                .await?;
-            let Some((hash,)) = ended else { return Ok(None) };
+            let sql = "delete from sessions where id = $1 and human = $2 returning hash";
+            let Some(hash) = tx.value(sql, args![*id, *human]).await? else { return Ok(None) };
             end_visits(tx, *human).await?;
             if *codes == OpenCodes::End {
                 end_codes(tx, *human).await?;
             }
-            decode::fixed("sessions.hash", &hash).map(Some)
+            Ok(Some(hash))
         })
     })
     .await
@@ -215,10 +196,7 @@ pub async fn of_human(
          order by created_at desc, id desc limit $5",
         args![human, now, at, id, limit],
     )
-    .await?
-    .into_iter()
-    .map(Session::decode)
-    .collect()
+    .await
 }
 
 /// Records uses: at most [`TOUCH_MAX`] of them, the rest is dropped. An older use never replaces

@@ -9,8 +9,8 @@ use rookery_domain::{
 };
 
 use crate::{
+    columns::record,
     db::{Db, Tx, args, newest_first},
-    decode,
     error::Result,
     idempotency::KeepResponse,
 };
@@ -32,19 +32,7 @@ pub struct Transfer {
 
 rookery_domain::shown!(Transfer: id, app, offered_by, created_at);
 
-type Columns = (Vec<u8>, Vec<u8>, String, Vec<u8>, i64);
-
-impl Transfer {
-    fn decode((id, app, email, offered_by, created): Columns) -> Result<Self> {
-        Ok(Self {
-            id: decode::id("transfers.id", &id)?,
-            app: decode::id("transfers.app_id", &app)?,
-            email,
-            offered_by: decode::id("transfers.offered_by", &offered_by)?,
-            created_at: Timestamp(created),
-        })
-    }
-}
+record!(Transfer: id, app, email, offered_by, created_at);
 
 /// What of an app goes over to whoever takes it, and goes on working in others' hands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -64,7 +52,7 @@ pub struct Along {
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn along(db: &Db, app: AppId, email: &str, now: Timestamp) -> Result<Along> {
-    let (members, grants, credentials, domains): (i64, i64, i64, i64) = db
+    let (members, grants, credentials, domains) = db
         .one(
             "select
                  (select count(*) from members where app_id = $1 and removed_at is null
@@ -77,16 +65,10 @@ pub async fn along(db: &Db, app: AppId, email: &str, now: Timestamp) -> Result<A
                       and (expires_at is null or expires_at > $2)),
                  (select count(*) from credentials where app_id = $1 and status <> $3),
                  (select count(*) from domains where app_id = $1)",
-            args![app, now, CredentialStatus::Revoked.code(), email],
+            args![app, now, CredentialStatus::Revoked, email],
         )
         .await?;
-    let count = |count: i64| count.cast_unsigned();
-    Ok(Along {
-        members: count(members),
-        grants: count(grants),
-        credentials: count(credentials),
-        domains: count(domains),
-    })
+    Ok(Along { members, grants, credentials, domains })
 }
 
 /// How an offer ended. Only `Offered` has changed anything.
@@ -130,16 +112,12 @@ pub async fn offer(
             if offered == 0 {
                 return Ok(OfferOutcome::Pending);
             }
-            let found: Option<(Vec<u8>, i64)> = tx
-                .optional("select owner, status from apps where id = $1", args![transfer.app])
+            let stays = tx
+                .exists(
+                    "select 1 from apps where id = $1 and owner = $2 and status <> $3",
+                    args![transfer.app, *owner, AppStatus::Purging],
+                )
                 .await?;
-            let stays = match found {
-                None => false,
-                Some((found, status)) => {
-                    status != AppStatus::Purging.code()
-                        && decode::id::<HumanId>("apps.owner", &found)? == *owner
-                }
-            };
             if !stays {
                 tx.abandon();
                 return Ok(OfferOutcome::Moved);
@@ -160,9 +138,7 @@ pub async fn of_app(db: &Db, app: AppId) -> Result<Option<Transfer>> {
         "select id, app_id, email, offered_by, created_at from transfers where app_id = $1",
         args![app],
     )
-    .await?
-    .map(Transfer::decode)
-    .transpose()
+    .await
 }
 
 /// The pending offer with this id.
@@ -174,9 +150,7 @@ pub async fn by_id(db: &Db, id: TransferId) -> Result<Option<Transfer>> {
         "select id, app_id, email, offered_by, created_at from transfers where id = $1",
         args![id],
     )
-    .await?
-    .map(Transfer::decode)
-    .transpose()
+    .await
 }
 
 /// Pending offers to an address, the newest first, behind the one at `after`.
@@ -196,10 +170,7 @@ pub async fn to_address(
          order by created_at desc, id desc limit $4",
         args![email, at, id, limit],
     )
-    .await?
-    .into_iter()
-    .map(Transfer::decode)
-    .collect()
+    .await
 }
 
 /// Withdraws the pending offer of an app; `false` when there is none.

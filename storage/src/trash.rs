@@ -6,10 +6,10 @@
 use rookery_domain::{Timestamp, id::AppId, row::Row};
 
 use crate::{
-    codec::{self, Read, ReadColumns, record, row_columns},
+    codec::{self, row_columns},
+    columns::{FromColumns, Read, ReadColumns},
     db::{Db, args},
-    decode,
-    error::{Result, StorageError},
+    error::Result,
 };
 
 /// Rows that one call gives at most.
@@ -49,26 +49,34 @@ pub struct TrashPage {
     pub seq: u64,
 }
 
-record!(TrashRecord, TrashedRow, trashed);
-record!(ListedRecord, (TrashCursor, Read<TrashedRow>), listed);
-record!(KeptRecord, Kept, kept);
-record!(DueRecord, (u64, DueRow), due);
+impl FromColumns for TrashedRow {
+    const WHAT: &'static str = "Row";
 
-fn trashed(columns: &impl ReadColumns) -> Read<TrashedRow> {
-    Ok(TrashedRow { row: codec::shown_row(columns, 1)?, deleted_at: columns.time(0)? })
+    fn from_columns(columns: &impl ReadColumns) -> Read<Self> {
+        Ok(Self { row: codec::shown_row(columns, 1)?, deleted_at: columns.get(0)? })
+    }
 }
 
-/// The row, and its place also when it cannot be read.
-fn listed(columns: &impl ReadColumns) -> Read<(TrashCursor, Read<TrashedRow>)> {
-    let place = TrashCursor { deleted_at: columns.time(0)?, key: columns.text(1)?.into() };
-    Ok((place, trashed(columns)))
+/// A row of a list, and its place also when it cannot be read.
+struct Listed {
+    place: TrashCursor,
+    row: Read<TrashedRow>,
+}
+
+impl FromColumns for Listed {
+    const WHAT: &'static str = "Row";
+
+    fn from_columns(columns: &impl ReadColumns) -> Read<Self> {
+        let place = TrashCursor { deleted_at: columns.get(0)?, key: columns.get(1)? };
+        Ok(Self { place, row: TrashedRow::from_columns(columns) })
+    }
 }
 
 /// The deleted rows of a collection, the newest first (ties by key, descending), behind `cursor`,
 /// at most `limit` and [`TRASH_PAGE_MAX`].
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn list(
     db: &Db,
     app: AppId,
@@ -79,7 +87,7 @@ pub async fn list(
     let limit = limit.min(TRASH_PAGE_MAX);
     // One more tells whether there is a next page.
     let asked = limit + 1;
-    let records: Vec<ListedRecord> = match cursor {
+    let mut listed: Vec<Listed> = match cursor {
         None => {
             db.all(
                 concat!(
@@ -107,35 +115,28 @@ pub async fn list(
         }
     };
     // Read after the rows, for [`TrashPage::seq`].
-    let head: Option<(i64,)> =
-        db.optional("select last_seq from app_head where app_id = $1", args![app]).await?;
-    let seq = head.map_or(0, |(seq,)| seq.max(0).cast_unsigned());
-    let is_more = records.len() > limit as usize;
-    let (mut rows, mut last) = (Vec::with_capacity(records.len()), None);
-    for ListedRecord(record) in records.into_iter().take(limit as usize) {
-        let (place, row) = record.map_err(|why| StorageError::corrupt("row", why))?;
-        last = Some(place);
-        rows.push(row);
-    }
-    Ok(TrashPage { rows: readable(app, rows.into_iter()), next: last.filter(|_| is_more), seq })
+    let head = db.value("select last_seq from app_head where app_id = $1", args![app]).await?;
+    let is_more = listed.len() > limit as usize;
+    listed.truncate(limit as usize);
+    let next = listed.last().filter(|_| is_more).map(|last| last.place.clone());
+    let rows = readable(app, listed.into_iter().map(|listed| listed.row));
+    Ok(TrashPage { rows, next, seq: head.unwrap_or_default() })
 }
 
 /// One row of the trash, with its content, for a restore.
 ///
 /// # Errors
-/// [`StorageError::Corrupt`] when it cannot be read, or any other [`StorageError`].
+/// [`crate::StorageError::Corrupt`] when it cannot be read, or any other [`crate::StorageError`].
 pub async fn find(db: &Db, app: AppId, collection: &str, key: &str) -> Result<Option<TrashedRow>> {
-    let record: Option<TrashRecord> = db
-        .optional(
-            concat!(
-                "select state_at, ",
-                row_columns!(),
-                " from rows where app_id = $1 and collection = $2 and key = $3 and state = 1"
-            ),
-            args![app, collection, key],
-        )
-        .await?;
-    record.map(|TrashRecord(row)| row.map_err(|why| StorageError::corrupt("row", why))).transpose()
+    db.optional(
+        concat!(
+            "select state_at, ",
+            row_columns!(),
+            " from rows where app_id = $1 and collection = $2 and key = $3 and state = 1"
+        ),
+        args![app, collection, key],
+    )
+    .await
 }
 
 /// A row that a forced deploy has detached.
@@ -147,8 +148,12 @@ pub struct Kept {
     pub row: Row,
 }
 
-fn kept(columns: &impl ReadColumns) -> Read<Kept> {
-    Ok(Kept { collection: columns.text(0)?.to_owned(), row: codec::shown_row(columns, 1)? })
+impl FromColumns for Kept {
+    const WHAT: &'static str = "Row";
+
+    fn from_columns(columns: &impl ReadColumns) -> Read<Self> {
+        Ok(Self { collection: columns.get(0)?, row: codec::shown_row(columns, 1)? })
+    }
 }
 
 /// The detached rows of these collections, for a deploy that declares them again. Those changed
@@ -156,11 +161,11 @@ fn kept(columns: &impl ReadColumns) -> Read<Kept> {
 /// many as the app has: its quota bounds them.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn detached(db: &Db, app: AppId, collections: &[&str]) -> Result<Vec<Kept>> {
     let mut all = Vec::new();
     for collection in collections {
-        let records: Vec<KeptRecord> = db
+        let rows: Vec<Read<Kept>> = db
             .all(
                 concat!(
                     "select collection, ",
@@ -171,7 +176,7 @@ pub async fn detached(db: &Db, app: AppId, collections: &[&str]) -> Result<Vec<K
                 args![app, *collection],
             )
             .await?;
-        all.extend(readable(app, records.into_iter().map(|KeptRecord(row)| row)));
+        all.extend(readable(app, rows.into_iter()));
     }
     Ok(all)
 }
@@ -192,28 +197,36 @@ pub struct DueRow {
     pub deleted_at: Timestamp,
 }
 
-/// The row, and how many bytes its content has.
-fn due(columns: &impl ReadColumns) -> Read<(u64, DueRow)> {
-    let app = uuid::Uuid::from_slice(columns.bytes(0)?).map_err(|error| error.to_string())?;
-    let row = DueRow {
-        app: AppId::from_uuid(app),
-        collection: columns.text(1)?.to_owned(),
-        deleted_at: columns.time(2)?,
-        key: columns.text(3)?.into(),
-        version: columns.number(4)?,
-    };
-    Ok((columns.number(5)?, row))
+/// A [`DueRow`], and how many bytes its content has.
+struct Weighed {
+    row: DueRow,
+    bytes: u64,
+}
+
+impl FromColumns for Weighed {
+    const WHAT: &'static str = "Row";
+
+    fn from_columns(columns: &impl ReadColumns) -> Read<Self> {
+        let row = DueRow {
+            app: columns.get(0)?,
+            collection: columns.get(1)?,
+            deleted_at: columns.get(2)?,
+            key: columns.get(3)?,
+            version: columns.get(4)?,
+        };
+        Ok(Self { row, bytes: columns.get(5)? })
+    }
 }
 
 /// The first rows, up to the one that makes them [`DUE_BYTES_MAX`].
-fn portion(rows: impl Iterator<Item = (u64, DueRow)>) -> Vec<DueRow> {
+fn portion(rows: impl IntoIterator<Item = Weighed>) -> Vec<DueRow> {
     let mut bytes = 0;
-    let fits = |&(of_row, _): &(u64, DueRow)| {
+    let fits = |weighed: &Weighed| {
         let has_room = bytes < DUE_BYTES_MAX;
-        bytes += of_row;
+        bytes += weighed.bytes;
         has_room
     };
-    rows.take_while(fits).map(|(_, row)| row).collect()
+    rows.into_iter().take_while(fits).map(|weighed| weighed.row).collect()
 }
 
 /// Rows of all apps that went to the trash before this time, the oldest first, behind `after`, at
@@ -221,7 +234,7 @@ fn portion(rows: impl Iterator<Item = (u64, DueRow)>) -> Vec<DueRow> {
 /// purged. A row that cannot be read is left out and logged.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn due_for_purge(
     db: &Db,
     after: Option<&DueRow>,
@@ -231,7 +244,7 @@ pub async fn due_for_purge(
     let (since, app, collection, key) = after.map_or((i64::MIN, [0; 16], "", ""), |row| {
         (row.deleted_at.0, row.app.uuid().into_bytes(), &*row.collection, &*row.key)
     });
-    let records: Vec<DueRecord> = db
+    let rows: Vec<Read<Weighed>> = db
         .all(
             "select app_id, collection, state_at, key, version, \
              cast(coalesce(octet_length(data), 0) as bigint) from rows \
@@ -242,7 +255,7 @@ pub async fn due_for_purge(
             args![before, since, app, collection, key, limit.min(TRASH_PAGE_MAX)],
         )
         .await?;
-    let readable = records.into_iter().filter_map(|DueRecord(row)| match row {
+    let readable = rows.into_iter().filter_map(|row| match row {
         Ok(row) => Some(row),
         Err(why) => {
             tracing::error!(why, "a row in the trash cannot be read");
@@ -256,7 +269,7 @@ pub async fn due_for_purge(
 /// ids, behind `after`, at most `limit`.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn overfull(
     db: &Db,
     (rows_max, bytes_max): (u64, u64),
@@ -264,25 +277,23 @@ pub async fn overfull(
     limit: u32,
 ) -> Result<Vec<AppId>> {
     let after = after.map_or([0; 16], |id| id.uuid().into_bytes());
-    let apps: Vec<(Vec<u8>,)> = db
-        .all(
-            "select h.app_id from app_head h join apps a on a.id = h.app_id
-             where (h.trashed > $1 or h.trashed_bytes > $2) and a.status = 0
-               and h.app_id > $3
-             order by h.app_id limit $4",
-            args![rows_max, bytes_max, after, limit],
-        )
-        .await?;
-    apps.into_iter().map(|(id,)| decode::id("app_head.app_id", &id)).collect()
+    db.column(
+        "select h.app_id from app_head h join apps a on a.id = h.app_id
+         where (h.trashed > $1 or h.trashed_bytes > $2) and a.status = 0
+           and h.app_id > $3
+         order by h.app_id limit $4",
+        args![rows_max, bytes_max, after, limit],
+    )
+    .await
 }
 
 /// The rows of an app that have been in the trash longest, at most `limit`, [`TRASH_PAGE_MAX`] and
 /// [`DUE_BYTES_MAX`], the oldest first.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn oldest(db: &Db, app: AppId, limit: u32) -> Result<Vec<DueRow>> {
-    let records: Vec<DueRecord> = db
+    let rows: Vec<Read<Weighed>> = db
         .all(
             "select app_id, collection, state_at, key, version, \
              cast(coalesce(octet_length(data), 0) as bigint) \
@@ -291,7 +302,7 @@ pub async fn oldest(db: &Db, app: AppId, limit: u32) -> Result<Vec<DueRow>> {
             args![app, limit.min(TRASH_PAGE_MAX)],
         )
         .await?;
-    Ok(portion(readable(app, records.into_iter().map(|DueRecord(row)| row)).into_iter()))
+    Ok(portion(readable(app, rows.into_iter())))
 }
 
 fn readable<T>(app: AppId, rows: impl Iterator<Item = Read<T>>) -> Vec<T> {

@@ -7,10 +7,9 @@ use rookery_domain::{Principal, Timestamp, id::AppId};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    codec::{principal_bytes, principal_from},
+    columns::record,
     db::{Args, Db, Tx, args},
-    decode,
-    error::{Result, StorageError},
+    error::Result,
 };
 
 /// A version without its contents.
@@ -24,6 +23,8 @@ pub struct VersionInfo {
     pub created_at: Timestamp,
 }
 
+record!(VersionInfo: number, by, created_at);
+
 /// An asset without its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssetInfo {
@@ -36,6 +37,8 @@ pub struct AssetInfo {
     /// Bytes of its content.
     pub size: u64,
 }
+
+record!(AssetInfo: path, content_type, sha256, size);
 
 /// A deployed version.
 #[derive(Clone)]
@@ -139,6 +142,8 @@ pub struct Asset {
     pub sha256: [u8; 32],
 }
 
+record!(Asset: path, content_type, bytes, sha256);
+
 impl Asset {
     /// An asset with this content.
     #[must_use]
@@ -165,11 +170,10 @@ pub(crate) async fn insert(tx: &mut Tx, app: AppId, version: &NewVersion) -> Res
 /// their numbers: SQLite takes `$1` for a name and numbers names by their first appearance.
 pub(crate) fn inserts(app: AppId, version: &NewVersion) -> Vec<(&'static str, Args)> {
     let (number, made) = (version.number, version.created_at);
-    let by = principal_bytes(version.by);
     let mut inserts = vec![(
         "insert into versions (app_id, number, html, manifest, created_by, created_at)
          values ($1, $2, $3, $4, $5, $6)",
-        args![app, number, &*version.html, &*version.manifest, by, made],
+        args![app, number, &*version.html, &*version.manifest, version.by, made],
     )];
     // In one order for everybody, so that two deploys of the same files never wait in a ring.
     let mut files: Vec<_> = version.assets.iter().collect();
@@ -199,26 +203,14 @@ pub(crate) fn inserts(app: AppId, version: &NewVersion) -> Vec<(&'static str, Ar
 /// The kept versions of an app, newest first.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn list(db: &Db, app: AppId) -> Result<Vec<VersionInfo>> {
-    let versions: Vec<(i64, Vec<u8>, i64)> = db
-        .all(
-            "select number, created_by, created_at from versions
-             where app_id = $1 order by number desc",
-            args![app],
-        )
-        .await?;
-    versions
-        .into_iter()
-        .map(|(number, by, at)| {
-            Ok(VersionInfo {
-                number: decode::number("versions.number", number)?,
-                by: principal_from(&by)
-                    .map_err(|why| StorageError::corrupt("versions.created_by", why))?,
-                created_at: Timestamp(at),
-            })
-        })
-        .collect()
+    db.all(
+        "select number, created_by, created_at from versions
+         where app_id = $1 order by number desc",
+        args![app],
+    )
+    .await
 }
 
 /// What a version holds; of its files only what they are.
@@ -235,93 +227,61 @@ pub struct Content {
 /// All of a version, however many others are deployed meanwhile; `None` when it is not kept.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn content(db: &Db, app: AppId, number: u32) -> Result<Option<Content>> {
     // In this order: a version goes together with its files, and its number is never another's. So
     // they were all there when it is there afterwards.
     let assets = assets(db, app, number).await?;
-    let found: Option<(String, String)> = db
+    let found = db
         .optional(
             "select html, manifest from versions where app_id = $1 and number = $2",
             args![app, number],
         )
         .await?;
-    Ok(found.map(|(html, manifest)| Content {
-        html: html.into(),
-        manifest: manifest.into(),
-        assets,
-    }))
+    Ok(found.map(|(html, manifest)| Content { html, manifest, assets }))
 }
 
 /// The authored HTML of a version.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn html(db: &Db, app: AppId, number: u32) -> Result<Option<Arc<str>>> {
-    let html: Option<(String,)> = db
-        .optional("select html from versions where app_id = $1 and number = $2", args![app, number])
-        .await?;
-    Ok(html.map(|(html,)| html.into()))
+    db.value("select html from versions where app_id = $1 and number = $2", args![app, number])
+        .await
 }
 
 /// The manifest's text of a version.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn manifest(db: &Db, app: AppId, number: u32) -> Result<Option<Arc<str>>> {
-    let manifest: Option<(String,)> = db
-        .optional(
-            "select manifest from versions where app_id = $1 and number = $2",
-            args![app, number],
-        )
-        .await?;
-    Ok(manifest.map(|(manifest,)| manifest.into()))
+    db.value("select manifest from versions where app_id = $1 and number = $2", args![app, number])
+        .await
 }
 
 /// What files a version has, in the order of their paths.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn assets(db: &Db, app: AppId, number: u32) -> Result<Vec<AssetInfo>> {
-    let assets: Vec<(String, String, Vec<u8>, i64)> = db
-        .all(
-            "select path, content_type, sha256, size from assets
-             where app_id = $1 and version = $2 order by path",
-            args![app, number],
-        )
-        .await?;
-    assets
-        .into_iter()
-        .map(|(path, content_type, sha256, size)| {
-            Ok(AssetInfo {
-                path,
-                content_type,
-                sha256: decode::fixed("assets.sha256", &sha256)?,
-                size: decode::number("assets.size", size)?,
-            })
-        })
-        .collect()
-}
-
-type AssetColumns = (String, String, Vec<u8>, Vec<u8>);
-
-fn asset_from((path, content_type, sha256, bytes): AssetColumns) -> Result<Asset> {
-    let sha256 = decode::fixed("assets.sha256", &sha256)?;
-    Ok(Asset { path, content_type, bytes: bytes.into(), sha256 })
+    db.all(
+        "select path, content_type, sha256, size from assets
+         where app_id = $1 and version = $2 order by path",
+        args![app, number],
+    )
+    .await
 }
 
 /// One file of a version.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn asset(db: &Db, app: AppId, number: u32, path: &str) -> Result<Option<Asset>> {
     db.optional(
-        "select a.path, a.content_type, a.sha256, b.bytes
+        "select a.path, a.content_type, b.bytes, a.sha256
          from assets a join blobs b on b.sha256 = a.sha256
          where a.app_id = $1 and a.version = $2 and a.path = $3",
         args![app, number, path],
     )
-    .await?
-    .map(asset_from)
-    .transpose()
+    .await
 }

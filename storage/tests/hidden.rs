@@ -54,8 +54,8 @@ fn no_record_shows_what_must_not_be_in_a_log() {
         let role = OrgRole::Member;
         let member = NewMember { org: OrgId::new(), by: id, email: email(), role, members_max: 9 };
         let answer = IdempotencyWrite {
-            scope: hash(),
-            body_hash: hash(),
+            scope: hash().0,
+            body_hash: hash().0,
             status: 201,
             location: None,
             body: email(),

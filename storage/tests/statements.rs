@@ -51,21 +51,31 @@ pub(crate) fn literals(source: &str) -> Vec<String> {
         .collect()
 }
 
-/// The code with the columns of an account written out, inside the literals that they are joined to.
+/// The macros that stand for columns within a statement, and the sources that define them.
+const COLUMNS: [(&str, &str); 4] = [
+    ("human_columns", include_str!("../src/humans.rs")),
+    ("app_columns", include_str!("../src/apps/record.rs")),
+    ("head_columns", include_str!("../src/apps/head.rs")),
+    ("response_columns", include_str!("../src/idempotency/mod.rs")),
+];
+
+/// The code with such columns written out, inside the literals that they are joined to.
 fn with_columns(code: &str) -> String {
-    let humans = include_str!("../src/humans.rs");
-    let (_, columns) = humans.split_once("macro_rules! human_columns").unwrap();
-    let columns = columns.split('"').nth(1).unwrap();
-    let mut parts = code.split("human_columns!()");
-    let mut whole = parts.next().unwrap().to_owned();
-    for part in parts {
-        let apart = |c: char| c == ',' || c.is_whitespace();
-        let before = whole.trim_end_matches(apart).strip_suffix('"').unwrap();
-        let after = part.trim_start_matches(apart);
-        let after = after.strip_prefix('"').map_or_else(|| format!("\"{after}"), str::to_owned);
-        whole = format!("{before}{columns}{after}");
-    }
-    whole
+    COLUMNS.iter().fold(code.to_owned(), |code, (name, source)| {
+        let (_, columns) = source.split_once(&format!("macro_rules! {name}")).unwrap();
+        let columns = columns.split('"').nth(1).unwrap().replace('\\', "");
+        let call = format!("{name}!()");
+        let mut parts = code.split(&call);
+        let mut whole = parts.next().unwrap().to_owned();
+        for part in parts {
+            let apart = |c: char| c == ',' || c.is_whitespace();
+            let before = whole.trim_end_matches(apart).strip_suffix('"').unwrap();
+            let after = part.trim_start_matches(apart);
+            let after = after.strip_prefix('"').map_or_else(|| format!("\"{after}"), str::to_owned);
+            whole = format!("{before}{columns}{after}");
+        }
+        whole
+    })
 }
 
 /// The beginning of a generated insert gets the parameters it will have.

@@ -14,6 +14,7 @@ use rookery_domain::{
     limits::AppsMax,
     manifest::Visibility,
     row::{Row, RowText},
+    secret::SecretHash,
 };
 use rookery_storage::{
     Db, StorageOptions,
@@ -113,12 +114,12 @@ where
     answers
 }
 
-/// 32 bytes that no other call has answered.
-pub(crate) fn hash() -> [u8; 32] {
+/// A hash that no other call has answered.
+pub(crate) fn hash() -> SecretHash {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let mut bytes = [0xab; 32];
     bytes[..8].copy_from_slice(&NEXT.fetch_add(1, Ordering::Relaxed).to_be_bytes());
-    bytes
+    SecretHash(bytes)
 }
 
 /// A key to be made.
@@ -139,7 +140,7 @@ async fn loaded(db: &Db, now: Timestamp) -> Vec<Entry> {
 }
 
 /// The session with this token, if it is open at `now`.
-pub(crate) async fn open_session(db: &Db, hash: [u8; 32], now: Timestamp) -> Option<Session> {
+pub(crate) async fn open_session(db: &Db, hash: SecretHash, now: Timestamp) -> Option<Session> {
     loaded(db, now).await.into_iter().find_map(|entry| match entry {
         Entry::Session(session) if session.hash == hash => Some(session),
         _ => None,
@@ -291,10 +292,7 @@ pub(crate) fn record(owner: HumanId, slug: &str) -> AppRecord {
         visibility: Visibility::Link,
         timezone: "Europe/Berlin".into(),
         version: 1,
-        share: Some(ShareToken {
-            hash: rookery_domain::secret::SecretHash(hash()),
-            sealed: "sealed".into(),
-        }),
+        share: Some(ShareToken { hash: hash(), sealed: "sealed".into() }),
         migration_until: Some(NOW.plus_seconds(60)),
         unrestricted: false,
         retention: [(

@@ -13,6 +13,7 @@ use rookery_domain::{
     id::{CredentialId, GrantId, HumanId, PreviewId},
     members::Member,
     previews::Preview,
+    secret::SecretHash,
 };
 use rookery_storage::load::LoadedAccess;
 
@@ -24,9 +25,9 @@ const ENTRY_BYTES: u64 = 320;
 pub(crate) struct AccessTables {
     members: imbl::HashMap<HumanId, Arc<Member>>,
     grants: imbl::HashMap<GrantId, Arc<Grant>>,
-    grant_tokens: imbl::HashMap<[u8; 32], GrantId>,
+    grant_tokens: imbl::HashMap<SecretHash, GrantId>,
     previews: imbl::HashMap<PreviewId, Arc<Preview>>,
-    preview_tokens: imbl::HashMap<[u8; 32], PreviewId>,
+    preview_tokens: imbl::HashMap<SecretHash, PreviewId>,
     credentials: imbl::HashMap<CredentialId, Arc<Credential>>,
 }
 
@@ -75,7 +76,7 @@ impl AccessTables {
         self.grants.get(&id)
     }
 
-    pub(crate) fn grant_by_token(&self, hash: &[u8; 32]) -> Option<&Arc<Grant>> {
+    pub(crate) fn grant_by_token(&self, hash: &SecretHash) -> Option<&Arc<Grant>> {
         self.grant(*self.grant_tokens.get(hash)?)
     }
 
@@ -103,7 +104,7 @@ impl AccessTables {
         self.previews.get(&id)
     }
 
-    pub(crate) fn preview_by_token(&self, hash: &[u8; 32]) -> Option<&Arc<Preview>> {
+    pub(crate) fn preview_by_token(&self, hash: &SecretHash) -> Option<&Arc<Preview>> {
         self.preview(*self.preview_tokens.get(hash)?)
     }
 

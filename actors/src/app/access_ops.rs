@@ -10,6 +10,7 @@ use rookery_domain::{
     id::{CredentialId, GrantId, HumanId, PreviewId},
     members::Member,
     previews::Preview,
+    secret::SecretHash,
 };
 
 /// The owner's operations on members, grant links, previews and credentials.
@@ -82,7 +83,7 @@ pub struct NewGrant {
     /// Its id.
     pub id: GrantId,
     /// SHA-256 of its token.
-    pub hash: [u8; 32],
+    pub hash: SecretHash,
     /// The custom role of its holders.
     pub role: Arc<str>,
     /// How many visitors it may make.
@@ -97,7 +98,7 @@ pub struct NewPreview {
     /// Its id.
     pub id: PreviewId,
     /// SHA-256 of the token.
-    pub hash: [u8; 32],
+    pub hash: SecretHash,
     /// When it shall end; in a week, if nothing is said.
     pub expiry: Option<Expiry>,
 }
@@ -119,7 +120,7 @@ pub struct NewCredential {
 #[derive(Debug, Clone)]
 pub struct NewToken {
     /// SHA-256 of it.
-    pub hash: [u8; 32],
+    pub hash: SecretHash,
     /// Its listable beginning.
     pub prefix: Arc<str>,
 }

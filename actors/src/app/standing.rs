@@ -13,6 +13,7 @@ use rookery_domain::{
     members::Member,
     previews::Preview,
     principal::{Caller, Principal, PrincipalKind},
+    secret::SecretHash,
 };
 
 use super::root::Root;
@@ -53,7 +54,7 @@ impl AppHandle {
     ///
     /// # Errors
     /// As [`AppHandle::root`].
-    pub async fn grant_of_token(&self, token: [u8; 32]) -> Result<Option<GrantId>> {
+    pub async fn grant_of_token(&self, token: SecretHash) -> Result<Option<GrantId>> {
         Ok(self.root().await?.access.grant_by_token(&token).map(|grant| grant.id))
     }
 
@@ -61,7 +62,7 @@ impl AppHandle {
     ///
     /// # Errors
     /// As [`AppHandle::root`].
-    pub async fn grant_lets_in(&self, token: [u8; 32]) -> Result<bool> {
+    pub async fn grant_lets_in(&self, token: SecretHash) -> Result<bool> {
         let root = self.root().await?;
         let now = self.env().clock.now();
         let grant = root.access.grant_by_token(&token);
@@ -74,7 +75,7 @@ impl AppHandle {
     ///
     /// # Errors
     /// As [`AppHandle::root`].
-    pub async fn preview(&self, token: [u8; 32]) -> Result<Option<Arc<Preview>>> {
+    pub async fn preview(&self, token: SecretHash) -> Result<Option<Arc<Preview>>> {
         let root = self.root().await?;
         let preview = root.access.preview_by_token(&token);
         let now = self.env().clock.now();

@@ -43,7 +43,7 @@ impl Directory {
             let expires_at = now.plus_seconds(CODE_TTL_S);
             for _ in 0..DRAWS_MAX {
                 let code = UserCode::generate(&mut rand::rng());
-                let hash = core.key.code_hash(&code).0;
+                let hash = core.key.code_hash(&code);
                 let minted = ClaimCode { code, expires_at };
                 let (answered, keep) = (minted.clone(), keep.clone());
                 let keep = keep.of(move |()| answered.clone());
@@ -75,7 +75,7 @@ impl Directory {
             let attempt = core.guesses.begin(core.key.network(client), core.clock.elapsed())?;
             let Some(code) = code else { return Err(no_such_code().into()) };
             let hash = core.key.code_hash(&code);
-            match claims::redeem(&core.db, hash.0, agent, now).await {
+            match claims::redeem(&core.db, hash, agent, now).await {
                 Ok(ClaimOutcome::Claimed(agent)) => {
                     attempt.give_back();
                     core.guesses.remember_spent(hash, core.clock.elapsed() + CODE_TTL);

@@ -45,7 +45,7 @@ impl Directory {
         if let Some(holder) = self.core.credentials.0.get(&hash) {
             return Ok(Some(holder));
         }
-        let found = credentials::by_token(&self.core.db, hash.0).await?;
+        let found = credentials::by_token(&self.core.db, hash).await?;
         let Some((app, credential)) = found else { return Ok(None) };
         let holder = CredentialHolder { credential, app, token: hash.half() };
         self.core.credentials.0.insert(hash, holder);

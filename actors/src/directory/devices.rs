@@ -68,8 +68,8 @@ impl Directory {
             let user_code = UserCode::generate(&mut rand::rng());
             let device = NewDevice {
                 id: DeviceId::new(),
-                device_hash: device_code.hash().0,
-                user_hash: core.key.code_hash(&user_code).0,
+                device_hash: device_code.hash(),
+                user_hash: core.key.code_hash(&user_code),
                 name: name.as_str().to_owned(),
                 interval_s: INTERVAL_S,
                 expires_at: now.plus_seconds(CODE_TTL_S),
@@ -113,7 +113,7 @@ impl Directory {
         self.mutate(async move |core: Arc<Core>| {
             core.require_session(by).await?;
             let (hash, device) = find(&core, code, client).await?;
-            if !devices::decide(&core.db, hash.0, by.human, approve, core.now()).await? {
+            if !devices::decide(&core.db, hash, by.human, approve, core.now()).await? {
                 let message = "this request was decided already";
                 return Err(Error::new(ErrorCode::Conflict, message).into());
             }
@@ -132,7 +132,7 @@ impl Directory {
         let code = Secret::parse(SecretKind::Device, device_code).ok_or_else(no_such_code)?;
         self.mutate(async move |core: Arc<Core>| {
             let (secret, new) = super::keys::draw();
-            let hash = code.hash().0;
+            let hash = code.hash();
             let polled = devices::poll(&core.db, hash, AgentId::new(), new, core.now()).await?;
             Ok(match polled {
                 DevicePoll::Pending { interval_s } => DevicePolled::Pending { interval_s },
@@ -157,7 +157,7 @@ async fn find(core: &Core, code: Option<UserCode>, client: IpAddr) -> Result<(Se
     let attempt = core.guesses.begin(core.key.network(client), core.clock.elapsed())?;
     let code = code.ok_or_else(no_such_code)?;
     let hash = core.key.code_hash(&code);
-    let found = devices::by_user_code(&core.db, hash.0, now).await;
+    let found = devices::by_user_code(&core.db, hash, now).await;
     if !matches!(found, Ok(None)) {
         attempt.give_back();
     }

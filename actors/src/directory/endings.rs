@@ -57,16 +57,19 @@ impl Directory {
 impl Core {
     /// Whether a visit is still vouched for: always, unless an agent's key let it in that is paused
     /// or revoked.
-    pub(super) fn vouched(&self, minted_by: Option<[u8; 32]>) -> Result<bool> {
+    pub(super) fn vouched(&self, minted_by: Option<SecretHash>) -> Result<bool> {
         let Some(key) = minted_by else { return Ok(true) };
-        self.read(|memory| active_key(memory, SecretHash(key)).is_some())
+        self.read(|memory| active_key(memory, key).is_some())
     }
 
     /// Cancelled when the answer of [`Self::vouched`] may have changed. `None` when it is no longer
     /// vouched for, or nothing ends it.
-    pub(super) fn voucher(&self, minted_by: Option<[u8; 32]>) -> Result<Option<CancellationToken>> {
+    pub(super) fn voucher(
+        &self,
+        minted_by: Option<SecretHash>,
+    ) -> Result<Option<CancellationToken>> {
         let Some(key) = minted_by else { return Ok(None) };
-        self.read(|memory| ending_of_key(memory, SecretHash(key)))
+        self.read(|memory| ending_of_key(memory, key))
     }
 }
 

@@ -54,11 +54,14 @@ impl Fresh {
     }
 
     /// Of these, those whom nobody holds: they leave.
-    fn let_go<Id: Copy>(&self, found: &[(Id, [u8; 32])], now: Timestamp) -> Vec<(Id, SecretHash)> {
+    fn let_go<Id: Copy>(
+        &self,
+        found: &[(Id, SecretHash)],
+        now: Timestamp,
+    ) -> Vec<(Id, SecretHash)> {
         let moving = &mut *self.moving.lock();
-        let hashed = found.iter().map(|(id, hash)| (*id, SecretHash(*hash)));
         let is_held = |hash: &SecretHash| moving.held.get(hash).is_some_and(|until| *until > now);
-        let leaving: Vec<_> = hashed.filter(|(_, hash)| !is_held(hash)).collect();
+        let leaving: Vec<_> = found.iter().copied().filter(|(_, hash)| !is_held(hash)).collect();
         moving.leaving.extend(leaving.iter().map(|(_, hash)| *hash));
         leaving
     }
@@ -82,13 +85,13 @@ impl Directory {
             return Ok(true);
         }
         let (core, now) = (&self.core, self.core.now());
-        let hash = SecretHash(visitor.hash);
+        let hash = visitor.hash;
         if !core.fresh.hold(hash, now)? {
             return Ok(false);
         }
         // Memory is to learn what the commit makes of it.
         core.participants.look_again(hash);
-        Ok(participants::by_hash(&core.db, hash.0, now).await?.is_some())
+        Ok(participants::by_hash(&core.db, hash, now).await?.is_some())
     }
 }
 

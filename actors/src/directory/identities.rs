@@ -75,7 +75,7 @@ impl Directory {
         let text = format!("{}{BETWEEN}{}", flow.nonce, flow.verifier);
         let now = core.now();
         let new = NewFlow {
-            hash: state.hash().0,
+            hash: state.hash(),
             sealed: core.key.seal("sign-in flow", &text, &mut rand::rng()),
             redirect_to: Some(flow.redirect_to.as_str().to_owned()),
             expires_at: now.plus_seconds(FLOW_TTL_S),
@@ -91,7 +91,7 @@ impl Directory {
     pub async fn spend_idp(&self, state: &str) -> Result<IdpFlow> {
         let core = &self.core;
         let state = Secret::parse(SecretKind::IdpFlow, state).ok_or_else(refused)?;
-        let spent = identities::spend(&core.db, state.hash().0, core.now()).await?;
+        let spent = identities::spend(&core.db, state.hash(), core.now()).await?;
         let (sealed, redirect_to) = spent.ok_or_else(refused)?;
         let text = core.key.open("sign-in flow", &sealed).ok_or_else(refused)?;
         let (nonce, verifier) = text.split_once(BETWEEN).ok_or_else(refused)?;
@@ -119,7 +119,7 @@ impl Directory {
             let secret = Secret::generate(SecretKind::Session, &mut rand::rng());
             let session = NewSession {
                 id: SessionId::new(),
-                hash: secret.hash().0,
+                hash: secret.hash(),
                 expires_at: now.plus_seconds(SESSION_TTL_S),
             };
             let identity = identities::Identity {

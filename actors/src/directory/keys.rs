@@ -48,7 +48,7 @@ impl MintedKey {
 /// A new key's secret, and what storage gets of it.
 pub(super) fn draw() -> (Secret, NewKey) {
     let secret = Secret::generate(SecretKind::Agent, &mut rand::rng());
-    let new = NewKey { id: KeyId::new(), hash: secret.hash().0, prefix: secret.prefix() };
+    let new = NewKey { id: KeyId::new(), hash: secret.hash(), prefix: secret.prefix() };
     (secret, new)
 }
 

@@ -122,7 +122,7 @@ impl Memory {
         let Some(gone) = self.agents.remove(&agent) else { return };
         self.unclaimed -= usize::from(gone.agent.owner.is_none());
         for gone in gone.keys {
-            self.keys.remove(&SecretHash(gone.key.hash));
+            self.keys.remove(&gone.key.hash);
         }
     }
 
@@ -135,7 +135,7 @@ impl Memory {
         let Some(agent) = self.agents.get_mut(&key.agent) else { return };
         let used_at = AtomicI64::new(key.last_used_at.map_or(NEVER, |at| at.0));
         let entry = Arc::new(KeyEntry { key, used_at, ending });
-        self.keys.insert(SecretHash(entry.key.hash), Arc::clone(&entry));
+        self.keys.insert(entry.key.hash, Arc::clone(&entry));
         agent.keys.push(entry);
     }
 
@@ -144,7 +144,7 @@ impl Memory {
         let Some(entry) = self.agents.get_mut(&agent) else { return };
         let before = std::mem::take(&mut entry.keys);
         for old in &before {
-            self.keys.remove(&SecretHash(old.key.hash));
+            self.keys.remove(&old.key.hash);
         }
         for mut key in keys {
             let known = before.iter().find(|old| old.key.id == key.id);
@@ -165,7 +165,7 @@ impl Memory {
             cookie_at: AtomicI64::new(session.created_at.0),
             ending: Ending::default(),
         };
-        self.sessions.insert(SecretHash(session.hash), Arc::new(entry));
+        self.sessions.insert(session.hash, Arc::new(entry));
     }
 
     pub(super) fn remove_session(&mut self, hash: SecretHash) {

@@ -45,7 +45,7 @@ pub struct VisitorWatch {
 
 impl VisitorWatch {
     pub(super) fn begin(core: Arc<Core>, visitor: &Participant) -> Result<Self> {
-        let hash = SecretHash(visitor.hash);
+        let hash = visitor.hash;
         let voucher = core.voucher(visitor.minted_by)?.unwrap_or_default();
         let end = core.participants.wait(hash, visitor.human);
         Ok(Self { core, hash, end, voucher })
@@ -97,7 +97,7 @@ impl Cache {
     pub(super) fn put(&self, ticket: Ticket, visitor: Arc<Participant>) {
         let revocations = self.revocations.lock();
         if *revocations == ticket.0 {
-            self.seen.insert(SecretHash(visitor.hash), visitor);
+            self.seen.insert(visitor.hash, visitor);
         }
     }
 

@@ -57,7 +57,7 @@ impl Directory {
     ) -> Result<(Secret, Timestamp)> {
         self.mutate(async move |core: Arc<Core>| {
             let minted_by = match by {
-                AskedBy::Key(key) => Some(key.0),
+                AskedBy::Key(key) => Some(key),
                 AskedBy::Session(session) => {
                     let found =
                         core.read(|memory| memory.session(session).map(|session| session.id))?;
@@ -110,7 +110,7 @@ impl Directory {
     /// `unavailable`.
     pub async fn is_grant_of_another(&self, grant: &str, human: Option<HumanId>) -> Result<bool> {
         let Some(grant) = Secret::parse(SecretKind::SessionGrant, grant) else { return Ok(false) };
-        let of = session_grants::human(&self.core.db, grant.hash().0).await?;
+        let of = session_grants::human(&self.core.db, grant.hash()).await?;
         Ok(of.is_some_and(|of| Some(of) != human))
     }
 
@@ -146,7 +146,7 @@ impl Directory {
         let grant = Secret::parse(kind, grant).ok_or_else(refused)?;
         self.mutate(async move |core: Arc<Core>| {
             // A paused agent's grant is refused, not spent: it is good again once the agent is.
-            if !core.vouched(session_grants::minted_by(&core.db, grant.hash().0).await?)? {
+            if !core.vouched(session_grants::minted_by(&core.db, grant.hash()).await?)? {
                 return Err(refused().into());
             }
             let (mut visitor, token) =
@@ -154,7 +154,7 @@ impl Directory {
             (visitor.via, visitor.lasting) = (share, true);
             let ticket = core.participants.ticket();
             let redeemed =
-                session_grants::redeem(&core.db, grant.hash().0, visitor, core.now()).await;
+                session_grants::redeem(&core.db, grant.hash(), visitor, core.now()).await;
             // However a lost COMMIT ended, memory holds no grants, so it is not in doubt.
             let participant = Arc::new(redeemed.map_err(Error::from)?.ok_or_else(refused)?);
             core.participants.put(ticket, Arc::clone(&participant));
@@ -172,10 +172,10 @@ impl Core {
         ttl_s: i64,
         app: AppId,
         human: HumanId,
-        minted_by: Option<[u8; 32]>,
+        minted_by: Option<SecretHash>,
     ) -> (SessionGrant, (Secret, Timestamp)) {
         let secret = Secret::generate(kind, &mut rand::rng());
-        let (hash, expires_at) = (secret.hash().0, self.now().plus_seconds(ttl_s));
+        let (hash, expires_at) = (secret.hash(), self.now().plus_seconds(ttl_s));
         (SessionGrant { hash, app, human, minted_by, expires_at }, (secret, expires_at))
     }
 }

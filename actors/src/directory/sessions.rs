@@ -5,7 +5,6 @@ use std::sync::Arc;
 use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
     id::{HumanId, SessionId},
-    secret::SecretHash,
 };
 use rookery_storage::sessions::{self, OpenCodes};
 
@@ -54,7 +53,7 @@ impl Directory {
         // Uses are written down in batches; memory knows the newest.
         core.read(|memory| {
             let seen = |session: &sessions::Session| {
-                let entry = memory.session(SecretHash(session.hash));
+                let entry = memory.session(session.hash);
                 let stored = Some(session.seen_at).filter(|at| !at.is_ahead_of(now));
                 entry.map(|entry| entry.seen_at()).max(stored).unwrap_or(session.seen_at)
             };
@@ -79,7 +78,7 @@ impl Directory {
         self.mutate(async move |core: Arc<Core>| {
             let ended = sessions::end(&core.db, human, id, OpenCodes::End).await?;
             let missing = || Error::new(ErrorCode::NotFound, "no such session");
-            let hash = SecretHash(ended.ok_or_else(missing)?);
+            let hash = ended.ok_or_else(missing)?;
             core.write(|memory| memory.remove_session(hash));
             core.participants.forget_visits_of(human);
             Ok(())

@@ -102,7 +102,7 @@ impl Directory {
         let secret = Secret::generate(SecretKind::Link, &mut rand::rng());
         let now = core.now();
         let link = NewLink {
-            hash: secret.hash().0,
+            hash: secret.hash(),
             email: email.as_str().to_owned(),
             redirect_to: redirect_to.map(|path| path.as_str().to_owned()),
             expires_at: now.plus_seconds(LINK_TTL_S),
@@ -118,7 +118,7 @@ impl Directory {
     /// `unavailable`, `internal`.
     pub async fn mailed_link(&self, token: &str) -> Result<Option<MailedLink>> {
         let Some(link) = Secret::parse(SecretKind::Link, token) else { return Ok(None) };
-        let found = links::find(&self.core.db, link.hash().0, self.core.now()).await?;
+        let found = links::find(&self.core.db, link.hash(), self.core.now()).await?;
         let Some(Link { email, redirect_to, is_good }) = found else { return Ok(None) };
         let redirect_to = stored_path(redirect_to.as_deref())?;
         Ok(Some(MailedLink { address: email, redirect_to, is_good }))
@@ -140,10 +140,10 @@ impl Directory {
             let secret = Secret::generate(SecretKind::Session, &mut rand::rng());
             let session = sessions::NewSession {
                 id: SessionId::new(),
-                hash: secret.hash().0,
+                hash: secret.hash(),
                 expires_at: now.plus_seconds(SESSION_TTL_S),
             };
-            let spent = links::sign_in(&core.db, link.hash().0, HumanId::new(), session, now);
+            let spent = links::sign_in(&core.db, link.hash(), HumanId::new(), session, now);
             let spent = spent.await?.ok_or_else(refused)?;
             let human = Arc::new(spent.human.clone());
             core.write(|memory| {

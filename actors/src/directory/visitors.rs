@@ -95,7 +95,11 @@ impl Directory {
     /// kept.
     #[must_use]
     pub fn files_pass(&self, visitor: &Participant) -> String {
-        self.core.key.sign_within(TokenPurpose::Files, visitor.app.uuid().as_bytes(), &visitor.hash)
+        self.core.key.sign_within(
+            TokenPurpose::Files,
+            visitor.app.uuid().as_bytes(),
+            &visitor.hash.0,
+        )
     }
 
     /// The visitor of `app` with this pass; `None` as for [`participant`](Self::participant).
@@ -108,10 +112,10 @@ impl Directory {
         pass: &str,
     ) -> Result<Option<Arc<Participant>>> {
         let payload = self.core.key.verify_within(TokenPurpose::Files, app.uuid().as_bytes(), pass);
-        let Some(hash) = payload.and_then(|payload| payload.try_into().ok()) else {
+        let Some(hash) = payload.and_then(|payload| payload.try_into().ok().map(SecretHash)) else {
             return Ok(None);
         };
-        self.participant_of_hash(app, SecretHash(hash)).await
+        self.participant_of_hash(app, hash).await
     }
 
     async fn participant_of_hash(
@@ -136,7 +140,7 @@ impl Directory {
     /// # Errors
     /// `unavailable`, `internal`.
     pub async fn is_here(&self, visitor: &Participant) -> Result<bool> {
-        let (hash, now) = (SecretHash(visitor.hash), self.core.now());
+        let (hash, now) = (visitor.hash, self.core.now());
         if !self.core.vouched(visitor.minted_by)? {
             return Ok(false);
         }
@@ -155,16 +159,16 @@ impl Directory {
         visitor: &Participant,
         link: SecretHash,
     ) -> Result<Option<Visit>> {
-        let (core, before) = (Arc::clone(&self.core), SecretHash(visitor.hash));
+        let (core, before) = (Arc::clone(&self.core), visitor.hash);
         let token = Secret::generate(SecretKind::Participant, &mut rand::rng());
         let participant = Arc::new(Participant {
-            hash: token.hash().0,
+            hash: token.hash(),
             via: Some(link.half()),
             expires_at: core.now().plus_seconds(HUMAN_TTL_S),
             ..visitor.clone()
         });
         to_the_end(async move {
-            let renewed = participants::renew(&core.db, before.0, &participant).await;
+            let renewed = participants::renew(&core.db, before, &participant).await;
             core.participants.forget(before);
             if !renewed? {
                 return Ok(None);
@@ -188,7 +192,7 @@ impl Directory {
     /// `unavailable`, `internal`.
     pub async fn revoke_participant(&self, visitor: &Participant) -> Result<()> {
         let core = Arc::clone(&self.core);
-        let (id, hash) = (visitor.id, SecretHash(visitor.hash));
+        let (id, hash) = (visitor.id, visitor.hash);
         to_the_end(async move { core.revoke_participant(id, hash).await }).await
     }
 
@@ -209,7 +213,7 @@ impl Directory {
             let root = app.root().await?;
             let active = |grant: &&Arc<Grant>| grant.state(core.now()) == GrantState::Active;
             let grant =
-                root.access.grant_by_token(&token.0).filter(active).ok_or_else(grants::not_good)?;
+                root.access.grant_by_token(&token).filter(active).ok_or_else(grants::not_good)?;
             let visitor = ParticipantId::new();
             let arrival = Arrival::Grant {
                 grant: grant.id,
@@ -219,7 +223,7 @@ impl Directory {
             };
             // The visitor first, and the link decides whether anybody gets its token.
             let visit = core.create_participant(app.id(), arrival).await?;
-            match app.apply(by, Op::RedeemGrant { token: token.0, visitor }).await {
+            match app.apply(by, Op::RedeemGrant { token, visitor }).await {
                 Ok(_) => Ok(visit),
                 Err(refused) => {
                     // A visitor that stays without a link is nobody, and ends by itself.
@@ -261,7 +265,7 @@ impl Core {
         let now = self.now();
         let participant = Participant {
             id: ParticipantId::new(),
-            hash: token.hash().0,
+            hash: token.hash(),
             app,
             kind,
             human: None,
@@ -322,7 +326,7 @@ impl Core {
         self.participants.forget(hash);
         // The visitor may have been given another token since this one was looked up.
         match &revoked {
-            Ok(Some(in_force)) => self.participants.forget(SecretHash(*in_force)),
+            Ok(Some(in_force)) => self.participants.forget(*in_force),
             Ok(None) => {}
             Err(error) if error.is_certain() => {}
             // It may have been in force, and nobody knows which it was: all are looked up anew.
@@ -337,7 +341,7 @@ impl Core {
         now: Timestamp,
     ) -> Result<Option<Arc<Participant>>> {
         let ticket = self.participants.ticket();
-        let found = participants::by_hash(&self.db, hash.0, now).await?.map(Arc::new);
+        let found = participants::by_hash(&self.db, hash, now).await?.map(Arc::new);
         if let Some(visitor) = &found {
             self.participants.put(ticket, Arc::clone(visitor));
         }

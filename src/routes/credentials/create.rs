@@ -175,7 +175,7 @@ pub async fn create(
         id: CredentialId::new(),
         name: body.name.as_deref().map(Into::into),
         rights: Arc::new(body.rights()),
-        token: NewToken { hash: secret.hash().0, prefix: secret.prefix().into() },
+        token: NewToken { hash: secret.hash(), prefix: secret.prefix().into() },
     };
     let id = app.id();
     let kept = move |reply: &Reply| match reply {

@@ -82,7 +82,7 @@ pub async fn rotate(
 ) -> ApiResult<Response> {
     let AppOwner { app, caller, .. } = owner;
     let secret = Secret::generate(SecretKind::Credential, &mut rand::rng());
-    let token = NewToken { hash: secret.hash().0, prefix: secret.prefix().into() };
+    let token = NewToken { hash: secret.hash(), prefix: secret.prefix().into() };
     let overlap_s = body.overlap_s.unwrap_or(OVERLAP_S_DEFAULT);
     let op = Op::App(AppOp::Access(AccessOp::RotateCredential { id, token, overlap_s }));
     let now = state.clock.now();

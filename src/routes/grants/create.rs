@@ -89,7 +89,7 @@ pub async fn create(
     let token = Secret::generate(SecretKind::Grant, &mut rand::rng());
     let new = access_ops::NewGrant {
         id: GrantId::new(),
-        hash: token.hash().0,
+        hash: token.hash(),
         role: body.role.as_str().into(),
         max_uses: body.max_uses,
         expiry: Expiry::of(body.expires_at, body.expires_in_s)?,

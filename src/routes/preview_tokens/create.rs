@@ -71,7 +71,7 @@ pub async fn create(
     let AppOwner { app, caller, .. } = owner;
     let secret = Secret::generate(SecretKind::Preview, &mut rand::rng());
     let expiry = Expiry::of(body.expires_at, body.expires_in_s)?;
-    let new = access_ops::NewPreview { id: PreviewId::new(), hash: secret.hash().0, expiry };
+    let new = access_ops::NewPreview { id: PreviewId::new(), hash: secret.hash(), expiry };
     let (id, url) = (app.id(), state.app_url(app.id(), &app.record().slug));
     let kept = move |reply: &Reply| match reply {
         Reply::Access(AccessReply::Preview(preview)) => Some(Created {

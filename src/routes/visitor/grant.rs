@@ -92,7 +92,7 @@ async fn enter(arriving: &Arriving, state: &AppState, token: &str) -> ApiResult<
 /// Whether the link lets somebody in now.
 async fn lets_in(arriving: &Arriving, token: &str) -> Result<bool> {
     let Some(token) = Secret::parse(SecretKind::Grant, token) else { return Ok(false) };
-    arriving.app.grant_lets_in(token.hash().0).await
+    arriving.app.grant_lets_in(token.hash()).await
 }
 
 /// Whether the visitor came by this link before, and is still let in by it.
@@ -102,7 +102,7 @@ async fn is_here_by(arriving: &Arriving, token: &str) -> bool {
         return false;
     };
     let Some(token) = Secret::parse(SecretKind::Grant, token) else { return false };
-    let by_this = arriving.app.grant_of_token(token.hash().0).await.ok().flatten();
+    let by_this = arriving.app.grant_of_token(token.hash()).await.ok().flatten();
     let came_by = visitor.via == by_this.map(|grant| grant.uuid().into_bytes());
     came_by && arriving.app.standing(&arriving.caller_of(visitor)).await.is_ok()
 }

@@ -94,6 +94,6 @@ async fn enter(arriving: &Arriving, state: &AppState, preview: &Preview) -> ApiR
 /// The preview that the token is of, if it opens the app now.
 async fn in_force(arriving: &Arriving, token: &str) -> Result<Arc<Preview>> {
     let refused = || Error::new(ErrorCode::GrantInvalid, "this preview is not good");
-    let token = Secret::parse(SecretKind::Preview, token).ok_or_else(refused)?.hash().0;
+    let token = Secret::parse(SecretKind::Preview, token).ok_or_else(refused)?.hash();
     arriving.app.preview(token).await?.ok_or_else(refused)
 }

@@ -5,15 +5,17 @@
 use rookery_domain::{
     Timestamp,
     id::{AgentId, HumanId, KeyId},
+    secret::SecretHash,
     time::STEP_BACK_S,
 };
 
 use crate::{
     REVOKED_KEPT_MAX,
+    columns::record,
     db::{Db, Tx, args},
-    decode,
-    error::{Result, StorageError},
+    error::Result,
     idempotency::KeepResponse,
+    values::codes,
 };
 
 /// Most keys whose last use one [`touch`] records.
@@ -30,24 +32,7 @@ pub enum KeyState {
     Revoked,
 }
 
-impl KeyState {
-    const fn code(self) -> i64 {
-        match self {
-            Self::Active => 0,
-            Self::Paused => 1,
-            Self::Revoked => 2,
-        }
-    }
-
-    fn from_code(code: i64) -> Result<Self> {
-        match code {
-            0 => Ok(Self::Active),
-            1 => Ok(Self::Paused),
-            2 => Ok(Self::Revoked),
-            _ => Err(StorageError::corrupt("agent_keys.state", code)),
-        }
-    }
-}
+codes!(KeyState: Active = 0, Paused = 1, Revoked = 2);
 
 /// A key as it is stored: never its secret.
 #[derive(Clone, PartialEq, Eq)]
@@ -57,7 +42,7 @@ pub struct Key {
     /// Whose it is.
     pub agent: AgentId,
     /// SHA-256 of the secret.
-    pub hash: [u8; 32],
+    pub hash: SecretHash,
     /// The listable beginning of the secret.
     pub prefix: String,
     /// Active, paused or revoked.
@@ -76,7 +61,7 @@ pub struct NewKey {
     /// Its id.
     pub id: KeyId,
     /// SHA-256 of the secret.
-    pub hash: [u8; 32],
+    pub hash: SecretHash,
     /// The listable beginning of the secret.
     pub prefix: String,
 }
@@ -107,22 +92,7 @@ enum Order {
 const OF_AGENT: &str = "select id, agent, hash, prefix, state, created_at, last_used_at
      from agent_keys where agent = $1 order by created_at, id";
 
-pub(crate) type Columns = (Vec<u8>, Vec<u8>, Vec<u8>, String, i64, i64, Option<i64>);
-
-impl Key {
-    pub(crate) fn decode(columns: Columns) -> Result<Self> {
-        let (id, agent, hash, prefix, state, created, used) = columns;
-        Ok(Self {
-            id: decode::id("agent_keys.id", &id)?,
-            agent: decode::id("agent_keys.agent", &agent)?,
-            hash: decode::fixed("agent_keys.hash", &hash)?,
-            prefix,
-            state: KeyState::from_code(state)?,
-            created_at: Timestamp(created),
-            last_used_at: used.map(Timestamp),
-        })
-    }
-}
+record!(Key: id, agent, hash, prefix, state, created_at, last_used_at);
 
 /// Adds a key to its agent, for which the oldest of too many revoked ones are forgotten.
 pub(crate) async fn insert(
@@ -135,7 +105,7 @@ pub(crate) async fn insert(
     tx.execute(
         "insert into agent_keys (id, agent, hash, prefix, state, created_at)
          values ($1, $2, $3, $4, $5, $6)",
-        args![key.id, agent, key.hash, &key.prefix, state.code(), now],
+        args![key.id, agent, key.hash, &key.prefix, state, now],
     )
     .await?;
     tx.execute(
@@ -159,17 +129,17 @@ pub(crate) async fn insert(
 /// The keys of an agent, oldest first. For tests: the product asks its directory.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 #[cfg(feature = "faults")]
 pub async fn list(db: &Db, agent: AgentId) -> Result<Vec<Key>> {
-    db.all(OF_AGENT, args![agent]).await?.into_iter().map(Key::decode).collect()
+    db.all(OF_AGENT, args![agent]).await
 }
 
 /// Makes another key for the agent, asked for with its key `by`; returns all its keys as they are
 /// then, oldest first. `None` when that one is no longer active.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn mint(
     db: &Db,
     agent: AgentId,
@@ -198,7 +168,7 @@ pub async fn mint(
 /// Revokes one key; `false` when the agent has no such key. A revoked one stays so.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn revoke(db: &Db, agent: AgentId, key: KeyId) -> Result<bool> {
     let changed = db
         .execute("update agent_keys set state = 2 where id = $1 and agent = $2", args![key, agent])
@@ -209,7 +179,7 @@ pub async fn revoke(db: &Db, agent: AgentId, key: KeyId) -> Result<bool> {
 /// Pauses every active key of a human's agent.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn pause_all(db: &Db, agent: AgentId, owner: HumanId) -> Result<KeysOutcome> {
     order(db, agent, owner, Order::Pause, Timestamp::default()).await
 }
@@ -217,7 +187,7 @@ pub async fn pause_all(db: &Db, agent: AgentId, owner: HumanId) -> Result<KeysOu
 /// Makes every paused key of a human's agent active again.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn resume_all(db: &Db, agent: AgentId, owner: HumanId) -> Result<KeysOutcome> {
     order(db, agent, owner, Order::Resume, Timestamp::default()).await
 }
@@ -225,7 +195,7 @@ pub async fn resume_all(db: &Db, agent: AgentId, owner: HumanId) -> Result<KeysO
 /// Revokes every key of a human's agent; a second time is `Done` too.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn revoke_all(db: &Db, agent: AgentId, owner: HumanId) -> Result<KeysOutcome> {
     order(db, agent, owner, Order::Revoke, Timestamp::default()).await
 }
@@ -234,7 +204,7 @@ pub async fn revoke_all(db: &Db, agent: AgentId, owner: HumanId) -> Result<KeysO
 /// key must not put the agent back to work.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn rotate_all(
     db: &Db,
     agent: AgentId,
@@ -296,7 +266,7 @@ async fn apply(
 }
 
 async fn in_tx(tx: &mut Tx, agent: AgentId) -> Result<Vec<Key>> {
-    tx.all(OF_AGENT, args![agent]).await?.into_iter().map(Key::decode).collect()
+    tx.all(OF_AGENT, args![agent]).await
 }
 
 /// Records when keys were used last: at most [`TOUCH_MAX`] of them, the rest is dropped (their
@@ -304,7 +274,7 @@ async fn in_tx(tx: &mut Tx, agent: AgentId) -> Result<Vec<Key>> {
 /// `now`.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn touch(db: &Db, mut uses: Vec<(KeyId, Timestamp)>, now: Timestamp) -> Result<()> {
     uses.truncate(TOUCH_MAX);
     // One order for everybody, so that two nodes cannot deadlock.

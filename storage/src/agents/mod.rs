@@ -8,8 +8,8 @@ use rookery_domain::{
 };
 
 use crate::{
+    columns::record,
     db::{Db, Tx, args},
-    decode,
     directory::FORGET_CHUNK,
     error::Result,
 };
@@ -30,19 +30,7 @@ pub struct Agent {
     pub claimed_at: Option<Timestamp>,
 }
 
-pub(crate) type Columns = (Vec<u8>, Option<Vec<u8>>, String, i64, Option<i64>);
-
-impl Agent {
-    pub(crate) fn decode((id, owner, name, created, claimed): Columns) -> Result<Self> {
-        Ok(Self {
-            id: decode::id("agents.id", &id)?,
-            owner: decode::id_opt("agents.owner", owner.as_deref())?,
-            name,
-            created_at: Timestamp(created),
-            claimed_at: claimed.map(Timestamp),
-        })
-    }
-}
+record!(Agent: id, owner, name, created_at, claimed_at);
 
 /// Registers an unclaimed agent with its first key.
 ///
@@ -91,9 +79,7 @@ pub(crate) async fn lock(tx: &mut Tx, id: AgentId) -> Result<Option<Agent>> {
          returning id, owner, name, created_at, claimed_at",
         args![id],
     )
-    .await?
-    .map(Agent::decode)
-    .transpose()
+    .await
 }
 
 /// Agents that nobody has claimed, that registered before `unused_since`, and of whose keys none
@@ -102,16 +88,14 @@ pub(crate) async fn lock(tx: &mut Tx, id: AgentId) -> Result<Option<Agent>> {
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn unclaimed(db: &Db, unused_since: Timestamp) -> Result<Vec<AgentId>> {
-    let found: Vec<(Vec<u8>,)> = db
-        .all(
-            "select id from agents where owner is null and created_at < $1
-               and not exists (select 1 from agent_keys where agent = agents.id
-                 and (agent_keys.created_at >= $1 or agent_keys.last_used_at >= $1))
-             order by created_at, id limit $2",
-            args![unused_since, FORGET_CHUNK],
-        )
-        .await?;
-    found.into_iter().map(|(id,)| decode::id("agents.id", &id)).collect()
+    db.column(
+        "select id from agents where owner is null and created_at < $1
+           and not exists (select 1 from agent_keys where agent = agents.id
+             and (agent_keys.created_at >= $1 or agent_keys.last_used_at >= $1))
+         order by created_at, id limit $2",
+        args![unused_since, FORGET_CHUNK],
+    )
+    .await
 }
 
 /// Forgets those of these agents that nobody has claimed, with their keys; which.
@@ -145,7 +129,5 @@ pub async fn rename(db: &Db, id: AgentId, owner: HumanId, name: &str) -> Result<
          returning id, owner, name, created_at, claimed_at",
         args![id, owner, name],
     )
-    .await?
-    .map(Agent::decode)
-    .transpose()
+    .await
 }

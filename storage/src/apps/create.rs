@@ -7,9 +7,8 @@ use rookery_domain::{
     app::AppRecord, event::Event, id::AppId, idempotency::FirstResponse, limits::AppsMax,
 };
 
-use super::{KeptCounts, visibility_code};
+use super::KeptCounts;
 use crate::{
-    codec::principal_bytes,
     commit::{RowWrite, Totals, events_bytes},
     db::{Args, Db, Tx, args},
     error::{Result, StorageError},
@@ -87,16 +86,12 @@ async fn decide(tx: &mut Tx, app: &NewApp) -> Result<CreateOutcome> {
         return Ok(CreateOutcome::Answered(first));
     }
     let AppsMax { kept, trashed } = app.apps_max;
-    let room: Option<(i32,)> = tx.optional(super::ROOM, args![record.owner, trashed, kept]).await?;
-    if room.is_none() {
+    if !tx.exists(super::ROOM, args![record.owner, trashed, kept]).await? {
         return Ok(CreateOutcome::QuotaReached);
     }
     // In this order: an app that was destroyed meanwhile has left its slug before it is free.
     let is_free = insert_record(tx, record, app.bounded).await?
-        && tx
-            .optional::<(i32,)>(super::KEPT_SLUG, args![&*record.slug, record.owner])
-            .await?
-            .is_none();
+        && !tx.exists(super::KEPT_SLUG, args![&*record.slug, record.owner]).await?;
     Ok(if is_free { CreateOutcome::Created } else { CreateOutcome::SlugTaken })
 }
 
@@ -117,11 +112,11 @@ async fn insert_record(tx: &mut Tx, record: &AppRecord, bounded: bool) -> Result
                 record.org,
                 record.created_by,
                 &*record.slug,
-                record.status.code(),
-                visibility_code(record.visibility),
+                record.status,
+                record.visibility,
                 &*record.timezone,
                 record.version,
-                record.share.as_ref().map(|share| share.hash.0),
+                record.share.as_ref().map(|share| share.hash),
                 record.share.as_ref().map(|share| &*share.sealed),
                 record.migration_until,
                 record.unrestricted,
@@ -181,8 +176,8 @@ fn row_args(app: AppId, write: &RowWrite) -> Args {
         row.key(),
         row.version,
         write.stored_data(),
-        principal_bytes(row.creator),
-        principal_bytes(row.editor),
+        row.creator,
+        row.editor,
         row.created_at,
         row.updated_at,
         write.state.code(),
@@ -198,13 +193,13 @@ fn event_args(app: AppId, event: &Event) -> Args {
         event.seq,
         &*event.kind.name(),
         event.at,
-        principal_bytes(event.by),
+        event.by,
         change.map(|change| &*change.collection),
         row.map(|row| row.key()),
         row.map(|row| i64::from(row.version)),
-        row.map(|row| principal_bytes(row.creator)),
-        row.map(|row| principal_bytes(row.editor)),
-        change.and_then(|change| change.previous_editor.map(principal_bytes)),
+        row.map(|row| row.creator),
+        row.map(|row| row.editor),
+        change.and_then(|change| change.previous_editor),
         row.map(|row| row.created_at),
         row.map(|row| row.updated_at),
         // The first events create rows or tell of the app: none of them hides its content.

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use rookery_domain::id::AppId;
 use serde::Serializer as _;
-use sqlx::FromRow;
 
 use crate::{
+    columns::{FromColumns, Read, ReadColumns},
     commit::Totals,
     db::{Db, args},
-    decode,
     error::{Result, StorageError},
 };
 
@@ -80,29 +79,35 @@ pub struct AppHead {
     pub collections: Vec<CollectionCounts>,
 }
 
-/// What [`AppHead`] is read from.
-#[derive(FromRow)]
-pub(crate) struct HeadColumns {
-    last_seq: i64,
-    live: i64,
-    trashed: i64,
-    detached: i64,
-    bytes: i64,
-    trashed_bytes: i64,
-    collections: String,
+/// The columns of `app_head` in the order in which [`AppHead::at`] reads them.
+macro_rules! head_columns {
+    () => {
+        "last_seq, live, trashed, detached, bytes, trashed_bytes, collections"
+    };
+}
+pub(super) use head_columns;
+
+impl AppHead {
+    /// The head whose columns start at `at`.
+    pub(super) fn at(at: usize, columns: &impl ReadColumns) -> Read<Self> {
+        let totals = Totals {
+            live: columns.get(at + 1)?,
+            trashed: columns.get(at + 2)?,
+            detached: columns.get(at + 3)?,
+            bytes: columns.get(at + 4)?,
+            trashed_bytes: columns.get(at + 5)?,
+        };
+        let counts = KeptCounts(columns.get(at + 6)?);
+        let collections = counts.read().map_err(|error| error.to_string())?;
+        Ok(Self { seq: columns.get(at)?, totals, collections })
+    }
 }
 
-impl HeadColumns {
-    pub(crate) fn decode(self) -> Result<AppHead> {
-        let totals = Totals {
-            live: decode::number("app_head.live", self.live)?,
-            trashed: decode::number("app_head.trashed", self.trashed)?,
-            detached: decode::number("app_head.detached", self.detached)?,
-            bytes: decode::number("app_head.bytes", self.bytes)?,
-            trashed_bytes: decode::number("app_head.trashed_bytes", self.trashed_bytes)?,
-        };
-        let seq = decode::number("app_head.last_seq", self.last_seq)?;
-        Ok(AppHead { seq, totals, collections: KeptCounts(self.collections.into()).read()? })
+impl FromColumns for AppHead {
+    const WHAT: &'static str = "AppHead";
+
+    fn from_columns(columns: &impl ReadColumns) -> Read<Self> {
+        Self::at(0, columns)
     }
 }
 
@@ -111,7 +116,6 @@ impl HeadColumns {
 /// # Errors
 /// Any [`StorageError`].
 pub async fn head(db: &Db, app: AppId) -> Result<Option<AppHead>> {
-    let sql = "select * from app_head where app_id = $1";
-    let head: Option<HeadColumns> = db.optional(sql, args![app]).await?;
-    head.map(HeadColumns::decode).transpose()
+    let sql = concat!("select ", head_columns!(), " from app_head where app_id = $1");
+    db.optional(sql, args![app]).await
 }

@@ -6,13 +6,12 @@ use rookery_domain::{
     id::{AppId, HumanId, OrgId},
 };
 
-use sqlx::FromRow;
-
 use super::{
-    Columns,
-    head::{AppHead, HeadColumns},
+    head::{AppHead, head_columns},
+    record::{APP_COLUMNS, app_columns},
 };
 use crate::{
+    columns::{FromColumns, Read, ReadColumns},
     db::{Db, args, newest_first},
     error::Result,
 };
@@ -55,7 +54,11 @@ macro_rules! page_of {
         concat!(
             "with found as (",
             $apps,
-            ") select * from found join app_head on app_head.app_id = found.id
+            ") select ",
+            app_columns!(),
+            ", ",
+            head_columns!(),
+            " from found join app_head on app_head.app_id = found.id
              where status <> 3
                and (created_at < $2 or (created_at = $2 and id < $3))
                and (status = $4 or $4 is null)
@@ -76,17 +79,12 @@ pub struct Listed {
     pub head: AppHead,
 }
 
-#[derive(FromRow)]
-struct ListedColumns {
-    #[sqlx(flatten)]
-    record: Columns,
-    #[sqlx(flatten)]
-    head: HeadColumns,
-}
+impl FromColumns for Listed {
+    const WHAT: &'static str = "Listed";
 
-impl ListedColumns {
-    fn decode(self) -> Result<Listed> {
-        Ok(Listed { record: self.record.decode()?, head: self.head.decode()? })
+    fn from_columns(columns: &impl ReadColumns) -> Read<Self> {
+        let record = AppRecord::from_columns(columns)?;
+        Ok(Self { record, head: AppHead::at(APP_COLUMNS, columns)? })
     }
 }
 
@@ -138,14 +136,11 @@ pub async fn list(
             whose.into_bytes(),
             at,
             id,
-            filter.status.map(AppStatus::code),
+            filter.status,
             filter.include_deleted,
             filter.slug.as_deref(),
             limit,
         ],
     )
-    .await?
-    .into_iter()
-    .map(ListedColumns::decode)
-    .collect()
+    .await
 }

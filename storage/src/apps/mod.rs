@@ -14,24 +14,22 @@ use rookery_domain::{
 };
 
 use crate::{
+    columns::record,
     db::{Db, args},
-    decode,
     error::Result,
 };
 
 pub use head::{AppHead, CollectionCounts, KeptCounts, head};
+use record::app_columns;
+
 pub use list::{AppFilter, AppsOf, Listed, list};
-pub(crate) use record::{Columns, visibility_code};
 
 /// The record of the app with this id, whatever its status.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn by_id(db: &Db, id: AppId) -> Result<Option<AppRecord>> {
-    db.optional("select * from apps where id = $1", args![id])
-        .await?
-        .map(Columns::decode)
-        .transpose()
+    db.optional(concat!("select ", app_columns!(), " from apps where id = $1"), args![id]).await
 }
 
 /// The record of the app with this slug, whatever its status.
@@ -39,10 +37,7 @@ pub async fn by_id(db: &Db, id: AppId) -> Result<Option<AppRecord>> {
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn by_slug(db: &Db, slug: &str) -> Result<Option<AppRecord>> {
-    db.optional("select * from apps where slug = $1", args![slug])
-        .await?
-        .map(Columns::decode)
-        .transpose()
+    db.optional(concat!("select ", app_columns!(), " from apps where slug = $1"), args![slug]).await
 }
 
 /// What an account holds, over all its apps that are live or closed.
@@ -55,6 +50,8 @@ pub struct AccountSums {
     /// Bytes of their keys and data.
     pub bytes: u64,
 }
+
+record!(AccountSums: apps, rows, bytes);
 
 /// A row, when an account has room for one more app. `$1` the account, `$2` and `$3` the
 /// [`AppsMax`]: of apps in the trash, and of others.
@@ -69,8 +66,7 @@ pub(crate) const ROOM: &str = "select 1 where
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn has_room(db: &Db, owner: HumanId, max: AppsMax) -> Result<bool> {
-    let room: Option<(i32,)> = db.optional(ROOM, args![owner, max.trashed, max.kept]).await?;
-    Ok(room.is_some())
+    db.exists(ROOM, args![owner, max.trashed, max.kept]).await
 }
 
 /// A row, when a slug was that of a destroyed app which another account owned last. `$1` the slug, `$2`
@@ -82,8 +78,8 @@ pub(crate) const KEPT_SLUG: &str = "select 1 from former_slugs where slug = $1 a
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn is_slug_free(db: &Db, slug: &str, owner: HumanId) -> Result<bool> {
-    let kept: Option<(i32,)> = db.optional(KEPT_SLUG, args![slug, owner]).await?;
-    Ok(kept.is_none() && by_slug(db, slug).await?.is_none())
+    let is_kept = db.exists(KEPT_SLUG, args![slug, owner]).await?;
+    Ok(!is_kept && by_slug(db, slug).await?.is_none())
 }
 
 /// The sums of an account as they are committed.
@@ -91,21 +87,15 @@ pub async fn is_slug_free(db: &Db, slug: &str, owner: HumanId) -> Result<bool> {
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn account_sums(db: &Db, owner: HumanId) -> Result<AccountSums> {
-    let (apps, rows, bytes): (i64, i64, i64) = db
-        .one(
-            "select count(*),
-                    cast(coalesce(sum(h.live + h.detached), 0) as bigint),
-                    cast(coalesce(sum(h.bytes), 0) as bigint)
-             from apps a left join app_head h on h.app_id = a.id
-             where a.owner = $1 and a.status in (0, 2)",
-            args![owner],
-        )
-        .await?;
-    Ok(AccountSums {
-        apps: decode::number("count of apps", apps)?,
-        rows: decode::number("sum of rows", rows)?,
-        bytes: decode::number("sum of bytes", bytes)?,
-    })
+    db.one(
+        "select count(*),
+                cast(coalesce(sum(h.live + h.detached), 0) as bigint),
+                cast(coalesce(sum(h.bytes), 0) as bigint)
+         from apps a left join app_head h on h.app_id = a.id
+         where a.owner = $1 and a.status in (0, 2)",
+        args![owner],
+    )
+    .await
 }
 
 /// The data of some live rows of a collection, the newest first.
@@ -113,14 +103,12 @@ pub async fn account_sums(db: &Db, owner: HumanId) -> Result<AccountSums> {
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn sample(db: &Db, app: AppId, collection: &str, limit: u32) -> Result<Vec<String>> {
-    let rows: Vec<(String,)> = db
-        .all(
-            "select data from rows where app_id = $1 and collection = $2 and state = 0
-             order by created_at desc, key desc limit $3",
-            args![app, collection, limit],
-        )
-        .await?;
-    Ok(rows.into_iter().map(|(data,)| data).collect())
+    db.column(
+        "select data from rows where app_id = $1 and collection = $2 and state = 0
+         order by created_at desc, key desc limit $3",
+        args![app, collection, limit],
+    )
+    .await
 }
 
 /// How many apps there are, those in the trash included and those being destroyed not.
@@ -128,6 +116,6 @@ pub async fn sample(db: &Db, app: AppId, collection: &str, limit: u32) -> Result
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn count(db: &Db) -> Result<u64> {
-    let (apps,): (i64,) = db.one("select count(*) from apps where status <> 3", args![]).await?;
-    decode::number("count of apps", apps)
+    let (apps,) = db.one("select count(*) from apps where status <> 3", args![]).await?;
+    Ok(apps)
 }

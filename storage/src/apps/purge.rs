@@ -5,8 +5,8 @@
 use rookery_domain::{Timestamp, id::AppId};
 
 use crate::{
+    columns::record,
     db::{Db, Tx, args},
-    decode,
     error::Result,
 };
 
@@ -26,6 +26,8 @@ pub struct DueApp {
     pub purge_at: Timestamp,
 }
 
+record!(DueApp: app, purge_at);
+
 /// Apps whose time in the trash is over, those for the longest time first, behind `after`, at most
 /// `limit`.
 ///
@@ -39,19 +41,14 @@ pub async fn due(
 ) -> Result<Vec<DueApp>> {
     let (since, after) = after
         .map_or((Timestamp(i64::MIN), [0; 16]), |due| (due.purge_at, due.app.uuid().into_bytes()));
-    let found: Vec<(Vec<u8>, i64)> = db
-        .all(
-            "select id, purge_at from apps
-             where purge_at <= $1 and purge_at >= $2 and (purge_at, id) > ($2, $3)
-               and status in (1, 2)
-             order by purge_at, id limit $4",
-            args![now, since, after, limit],
-        )
-        .await?;
-    let due = |(id, at): &(Vec<u8>, i64)| {
-        Ok(DueApp { app: decode::id("apps.id", id)?, purge_at: Timestamp(*at) })
-    };
-    found.iter().map(due).collect()
+    db.all(
+        "select id, purge_at from apps
+         where purge_at <= $1 and purge_at >= $2 and (purge_at, id) > ($2, $3)
+           and status in (1, 2)
+         order by purge_at, id limit $4",
+        args![now, since, after, limit],
+    )
+    .await
 }
 
 /// Apps that are marked and not yet gone.
@@ -59,14 +56,12 @@ pub async fn due(
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn marked(db: &Db, limit: u32) -> Result<Vec<AppId>> {
-    let ids: Vec<(Vec<u8>,)> = db
-        .all(
-            "select id from apps where purge_at is not null and status = 3
-             order by purge_at limit $1",
-            args![limit],
-        )
-        .await?;
-    ids.iter().map(|(id,)| decode::id("apps.id", id)).collect()
+    db.column(
+        "select id from apps where purge_at is not null and status = 3
+         order by purge_at limit $1",
+        args![limit],
+    )
+    .await
 }
 
 /// What may be large, each with a bound on its bytes: at most [`CHUNK`] entries and about [`CHUNK_BYTES`].
@@ -158,9 +153,7 @@ const RECORD: [&str; 3] = [
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn step(db: &Db, id: AppId) -> Result<bool> {
-    let is_marked: Option<(i64,)> =
-        db.optional("select status from apps where id = $1 and status = 3", args![id]).await?;
-    if is_marked.is_none() {
+    if !db.exists("select 1 from apps where id = $1 and status = 3", args![id]).await? {
         return Ok(false);
     }
     for sql in BY_BYTES {

@@ -1,11 +1,12 @@
 //! Parameters of a statement, and their encoding for both databases.
 //!
 //! The portable subset has three types: BIGINT, TEXT and bytes. A null keeps its type, because
-//! PostgreSQL infers a parameter's type from what is bound.
+//! PostgreSQL infers a parameter's type from what is bound. What the domain's values are bound as is
+//! in [`crate::values`].
 
 use std::sync::Arc;
 
-use rookery_domain::{Timestamp, id::*};
+use rookery_domain::Timestamp;
 use sqlx::{Arguments as _, postgres::PgArguments, sqlite::SqliteArguments};
 
 /// One bound parameter.
@@ -83,6 +84,12 @@ impl From<i64> for Arg {
     }
 }
 
+impl From<i32> for Arg {
+    fn from(value: i32) -> Self {
+        Self::Int(Some(value.into()))
+    }
+}
+
 impl From<u32> for Arg {
     fn from(value: u32) -> Self {
         Self::Int(Some(value.into()))
@@ -99,18 +106,6 @@ impl From<u64> for Arg {
 impl From<bool> for Arg {
     fn from(value: bool) -> Self {
         Self::Int(Some(value.into()))
-    }
-}
-
-impl From<Timestamp> for Arg {
-    fn from(value: Timestamp) -> Self {
-        Self::Int(Some(value.0))
-    }
-}
-
-impl From<Option<Timestamp>> for Arg {
-    fn from(value: Option<Timestamp>) -> Self {
-        Self::Int(value.map(|at| at.0))
     }
 }
 
@@ -166,31 +161,4 @@ impl<const N: usize> From<Option<[u8; N]>> for Arg {
     fn from(value: Option<[u8; N]>) -> Self {
         Self::Bytes(value.map(|bytes| bytes.to_vec()))
     }
-}
-
-macro_rules! id_args {
-    ($($id:ident)*) => {$(
-        impl From<$id> for Arg {
-            fn from(id: $id) -> Self {
-                Self::from(id.uuid().into_bytes())
-            }
-        }
-
-        impl From<Option<$id>> for Arg {
-            fn from(id: Option<$id>) -> Self {
-                Self::from(id.map(|id| id.uuid().into_bytes()))
-            }
-        }
-
-        impl crate::decode::StoredId for $id {
-            fn from_uuid(uuid: uuid::Uuid) -> Self {
-                Self::from_uuid(uuid)
-            }
-        }
-    )*};
-}
-
-id_args! {
-    AppId AgentId HumanId KeyId SessionId DeviceId ParticipantId HistoryId OrgId TransferId
-    GrantId PreviewId CredentialId DomainId
 }

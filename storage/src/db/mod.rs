@@ -24,11 +24,11 @@ use std::{
 };
 
 use rookery_domain::id::HumanId;
-use sqlx::{FromRow, postgres::PgRow, sqlite::SqliteRow};
 
 use self::{migrating::Pending, turns::Turn};
 
 use crate::{
+    columns::{Column, FromColumns, read_all},
     commit::Epoch,
     error::{Result, StorageError},
     trace,
@@ -136,17 +136,6 @@ pub enum Db {
 pub(crate) type Body<I, O> =
     for<'t> fn(&'t mut Tx, &'t I) -> Pin<Box<dyn Future<Output = Result<O>> + Send + 't>>;
 
-/// A record that both databases' rows decode to.
-pub(crate) trait Record:
-    Send + Unpin + for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow>
-{
-}
-
-impl<T> Record for T where
-    T: Send + Unpin + for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow>
-{
-}
-
 impl Db {
     /// Opens the database, creates it where there is none, and migrates it.
     ///
@@ -234,9 +223,8 @@ impl Db {
     /// # Errors
     /// Any [`StorageError`].
     pub async fn newest_epoch(&self) -> Result<Epoch> {
-        let newest: Option<(i64,)> =
-            self.optional("select value from counters where name = 'epoch'", args![]).await?;
-        Ok(Epoch(newest.map_or(0, |(epoch,)| epoch)))
+        let newest = self.value("select value from counters where name = 'epoch'", args![]).await?;
+        Ok(Epoch(newest.unwrap_or_default()))
     }
 
     /// Runs `body` in one transaction: committed when it returns `Ok`, rolled back when it
@@ -330,7 +318,7 @@ impl Db {
     }
 
     /// Runs one changing statement with a `returning` clause.
-    pub(crate) async fn returning<T: Record + 'static>(
+    pub(crate) async fn returning<T: FromColumns + Send + 'static>(
         &self,
         sql: &'static str,
         args: Args,
@@ -340,18 +328,28 @@ impl Db {
     }
 
     /// All rows of a query, outside of any transaction.
-    pub(crate) async fn all<T: Record>(&self, sql: &'static str, args: Args) -> Result<Vec<T>> {
+    pub(crate) async fn all<T: FromColumns>(
+        &self,
+        sql: &'static str,
+        args: Args,
+    ) -> Result<Vec<T>> {
+        let failed = |error: sqlx::Error| StorageError::before_commit(&error).of_read();
         // Boxed: the driver's state takes kilobytes, which every future around it would carry, of
         // those too that only read when memory does not know.
         match self {
-            Self::Sqlite(db) => Box::pin(tx::all_sqlite(db.readers(), sql, &args)).await,
-            Self::Postgres(db) => Box::pin(db.all(sql, &args)).await,
+            Self::Sqlite(db) => {
+                let rows = Box::pin(tx::all_sqlite(db.readers(), sql, &args)).await;
+                read_all(&rows.map_err(failed)?)
+            }
+            Self::Postgres(db) => {
+                let rows = Box::pin(db.all(sql, &args)).await;
+                read_all(&rows.map_err(failed)?)
+            }
         }
-        .map_err(|error| StorageError::before_commit(&error).of_read())
     }
 
     /// The first row of a query, if there is one.
-    pub(crate) async fn optional<T: Record>(
+    pub(crate) async fn optional<T: FromColumns>(
         &self,
         sql: &'static str,
         args: Args,
@@ -360,8 +358,27 @@ impl Db {
     }
 
     /// The only row of a query that always has one.
-    pub(crate) async fn one<T: Record>(&self, sql: &'static str, args: Args) -> Result<T> {
+    pub(crate) async fn one<T: FromColumns>(&self, sql: &'static str, args: Args) -> Result<T> {
         self.optional(sql, args).await?.ok_or_else(no_row)
+    }
+
+    /// The values of a query that has one column.
+    pub(crate) async fn column<T: Column>(&self, sql: &'static str, args: Args) -> Result<Vec<T>> {
+        Ok(self.all::<(T,)>(sql, args).await?.into_iter().map(|(value,)| value).collect())
+    }
+
+    /// The value in the first row of a query that has one column, if there is one.
+    pub(crate) async fn value<T: Column>(
+        &self,
+        sql: &'static str,
+        args: Args,
+    ) -> Result<Option<T>> {
+        Ok(self.optional::<(T,)>(sql, args).await?.map(|(value,)| value))
+    }
+
+    /// Whether a query finds a row.
+    pub(crate) async fn exists(&self, sql: &'static str, args: Args) -> Result<bool> {
+        Ok(self.optional::<()>(sql, args).await?.is_some())
     }
 }
 

@@ -6,14 +6,14 @@ use sqlx::{
     ConnectOptions as _, Executor as _, PgConnection, PgPool, Postgres, Row as _,
     migrate::Migrator,
     pool::PoolConnection,
-    postgres::{PgConnectOptions, PgPoolOptions},
+    postgres::{PgConnectOptions, PgPoolOptions, PgRow},
     raw_sql,
 };
 use tokio::time::timeout;
 use tracing::warn;
 
 use super::{
-    AnswerTimeout, Arg, Attempt, Body, CONNECTIONS_MAX, DatabaseUrl, Record, Silent, Soundness,
+    AnswerTimeout, Arg, Attempt, Body, CONNECTIONS_MAX, DatabaseUrl, Silent, Soundness,
     StorageOptions, Tx,
     migrating::{self, Pending},
     needless_tls,
@@ -186,11 +186,11 @@ impl PostgresDb {
     }
 
     /// All rows of a query, outside of any transaction.
-    pub(super) async fn all<T: Record>(
+    pub(super) async fn all(
         &self,
         sql: &'static str,
         args: &[Arg],
-    ) -> Result<Vec<T>, sqlx::Error> {
+    ) -> Result<Vec<PgRow>, sqlx::Error> {
         let mut is_retry = false;
         loop {
             let mut conn = self.acquire().await?;

@@ -2,11 +2,14 @@
 
 use sqlx::{
     AssertSqlSafe, Executor, PgConnection, Postgres, SqlSafeStr as _, SqlStr, Sqlite,
-    SqliteConnection, pool::PoolConnection, query_as_with, query_with,
+    SqliteConnection, pool::PoolConnection, postgres::PgRow, query_with, sqlite::SqliteRow,
 };
 
-use super::{AnswerTimeout, Arg, Args, Record, Silent, args, no_row};
-use crate::error::{Result, StorageError};
+use super::{AnswerTimeout, Arg, Args, Silent, args, no_row};
+use crate::{
+    columns::{Column, FromColumns, read_all},
+    error::{Result, StorageError},
+};
 
 /// Parameters of one generated multi-row insert; SQLite admits 32,766, PostgreSQL 65,535.
 const INSERT_PARAMETERS_MAX: usize = 2_000;
@@ -51,11 +54,7 @@ impl Pooled {
         })
     }
 
-    async fn all<T: Record>(
-        &mut self,
-        sql: &'static str,
-        args: &[Arg],
-    ) -> Result<Vec<T>, sqlx::Error> {
+    async fn all(&mut self, sql: &'static str, args: &[Arg]) -> Result<Vec<PgRow>, sqlx::Error> {
         let timeout = self.answer_timeout;
         let answer = timeout.of(all_postgres(self.get()?, sql, args)).await;
         self.heard(answer)
@@ -152,16 +151,27 @@ impl Tx {
     }
 
     /// All rows of a statement.
-    pub(crate) async fn all<T: Record>(&mut self, sql: &'static str, args: Args) -> Result<Vec<T>> {
-        let result = match &mut self.conn {
-            Conn::Sqlite(conn) => all_sqlite(&mut **conn, sql, &args).await,
-            Conn::Postgres(pooled) => pooled.all(sql, &args).await,
+    pub(crate) async fn all<T: FromColumns>(
+        &mut self,
+        sql: &'static str,
+        args: Args,
+    ) -> Result<Vec<T>> {
+        let records = match &mut self.conn {
+            Conn::Sqlite(conn) => {
+                let rows = all_sqlite(&mut **conn, sql, &args).await;
+                read_all(&self.doom_on_error(rows)?)
+            }
+            Conn::Postgres(pooled) => {
+                let rows = pooled.all(sql, &args).await;
+                read_all(&self.doom_on_error(rows)?)
+            }
         };
-        self.doom_on_error(result)
+        self.doomed |= records.is_err();
+        records
     }
 
     /// The first row of a statement, if there is one.
-    pub(crate) async fn optional<T: Record>(
+    pub(crate) async fn optional<T: FromColumns>(
         &mut self,
         sql: &'static str,
         args: Args,
@@ -170,8 +180,31 @@ impl Tx {
     }
 
     /// The only row of a statement that always has one.
-    pub(crate) async fn one<T: Record>(&mut self, sql: &'static str, args: Args) -> Result<T> {
+    pub(crate) async fn one<T: FromColumns>(&mut self, sql: &'static str, args: Args) -> Result<T> {
         self.optional(sql, args).await?.ok_or_else(no_row)
+    }
+
+    /// The values of a query that has one column.
+    pub(crate) async fn column<T: Column>(
+        &mut self,
+        sql: &'static str,
+        args: Args,
+    ) -> Result<Vec<T>> {
+        Ok(self.all::<(T,)>(sql, args).await?.into_iter().map(|(value,)| value).collect())
+    }
+
+    /// The value in the first row of a query that has one column, if there is one.
+    pub(crate) async fn value<T: Column>(
+        &mut self,
+        sql: &'static str,
+        args: Args,
+    ) -> Result<Option<T>> {
+        Ok(self.optional::<(T,)>(sql, args).await?.map(|(value,)| value))
+    }
+
+    /// Whether a statement answers a row.
+    pub(crate) async fn exists(&mut self, sql: &'static str, args: Args) -> Result<bool> {
+        Ok(self.optional::<()>(sql, args).await?.is_some())
     }
 
     /// Inserts many rows with few statements. `insert` ends before `values`, `conflict` follows
@@ -258,20 +291,20 @@ fn multi_values(
     sql
 }
 
-pub(super) async fn all_sqlite<'c, T: Record>(
+pub(super) async fn all_sqlite<'c>(
     executor: impl Executor<'c, Database = Sqlite>,
     sql: &'static str,
     args: &[Arg],
-) -> Result<Vec<T>, sqlx::Error> {
-    query_as_with(sql, args::for_sqlite(args)?).fetch_all(executor).await
+) -> Result<Vec<SqliteRow>, sqlx::Error> {
+    query_with(sql, args::for_sqlite(args)?).fetch_all(executor).await
 }
 
-pub(super) async fn all_postgres<'c, T: Record>(
+pub(super) async fn all_postgres<'c>(
     executor: impl Executor<'c, Database = Postgres>,
     sql: &'static str,
     args: &[Arg],
-) -> Result<Vec<T>, sqlx::Error> {
-    query_as_with(sql, args::for_postgres(args)?).fetch_all(executor).await
+) -> Result<Vec<PgRow>, sqlx::Error> {
+    query_with(sql, args::for_postgres(args)?).fetch_all(executor).await
 }
 
 /// Whether the connection broke before the answer came.

@@ -7,7 +7,7 @@ use rookery_domain::{
     idempotency::{FirstResponse, IdempotentRequest, KEPT_FOR_S, StoredResponse},
 };
 
-use super::AnswerRecord;
+use super::response_columns;
 use crate::{
     db::{Db, Tx, args},
     error::Result,
@@ -18,9 +18,15 @@ use crate::{
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn find(db: &Db, scope: [u8; 32], now: Timestamp) -> Result<Option<FirstResponse>> {
-    let sql = "select body_hash, status, location, body from idempotency_global
-         where scope = $1 and created_at > $2";
-    super::first(db, sql, scope, now).await
+    db.optional(
+        concat!(
+            "select ",
+            response_columns!(),
+            " from idempotency_global where scope = $1 and created_at > $2"
+        ),
+        args![scope, now.plus_seconds(-KEPT_FOR_S)],
+    )
+    .await
 }
 
 /// A first response to be stored.
@@ -54,7 +60,7 @@ pub(crate) async fn put_in(
             args![
                 request.scope,
                 request.body_hash,
-                i64::from(response.status),
+                u32::from(response.status),
                 response.location.as_deref(),
                 &response.body,
                 app,
@@ -67,10 +73,8 @@ pub(crate) async fn put_in(
         return Ok(None);
     }
     tx.optional(
-        "select body_hash, status, location, body from idempotency_global where scope = $1",
+        concat!("select ", response_columns!(), " from idempotency_global where scope = $1"),
         args![request.scope],
     )
-    .await?
-    .map(AnswerRecord::decode)
-    .transpose()
+    .await
 }

@@ -17,30 +17,34 @@ use rookery_domain::{
 pub use keep::KeepResponse;
 
 use crate::{
-    codec::{Read, ReadColumns, record},
+    columns::{FromColumns, Read, ReadColumns},
     db::{Db, args},
-    error::{Result, StorageError},
+    error::Result,
 };
 
 /// Most records that one call of [`forget_expired`] deletes.
 pub const FORGET_CHUNK: u32 = 500;
 
-record!(AnswerRecord, FirstResponse, answer);
-
-fn answer(columns: &impl ReadColumns) -> Read<FirstResponse> {
-    Ok(FirstResponse {
-        body_hash: columns.bytes(0)?.try_into().map_err(|_| "a hash of the wrong length")?,
-        response: StoredResponse {
-            status: columns.number(1)?,
-            location: columns.text_opt(2)?.map(str::to_owned),
-            body: columns.text(3)?.to_owned(),
-        },
-    })
+/// The columns of a [`FirstResponse`].
+macro_rules! response_columns {
+    () => {
+        "body_hash, status, location, body"
+    };
 }
+use response_columns;
 
-impl AnswerRecord {
-    fn decode(self) -> Result<FirstResponse> {
-        self.0.map_err(|why| StorageError::corrupt("idempotency record", why))
+impl FromColumns for FirstResponse {
+    const WHAT: &'static str = "FirstResponse";
+
+    fn from_columns(columns: &impl ReadColumns) -> Read<Self> {
+        Ok(Self {
+            body_hash: columns.get(0)?,
+            response: StoredResponse {
+                status: columns.get(1)?,
+                location: columns.get(2)?,
+                body: columns.get(3)?,
+            },
+        })
     }
 }
 
@@ -48,29 +52,24 @@ impl AnswerRecord {
 /// 24 hours.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn find(db: &Db, scope: [u8; 32], now: Timestamp) -> Result<Option<FirstResponse>> {
-    let sql = "select body_hash, status, location, body from idempotency
-         where scope = $1 and created_at > $2";
-    first(db, sql, scope, now).await
-}
-
-/// What `sql` finds for a scope that is not older than 24 hours.
-async fn first(
-    db: &Db,
-    sql: &'static str,
-    scope: [u8; 32],
-    now: Timestamp,
-) -> Result<Option<FirstResponse>> {
-    let found = db.optional(sql, args![scope, now.plus_seconds(-KEPT_FOR_S)]).await?;
-    found.map(AnswerRecord::decode).transpose()
+    db.optional(
+        concat!(
+            "select ",
+            response_columns!(),
+            " from idempotency where scope = $1 and created_at > $2"
+        ),
+        args![scope, now.plus_seconds(-KEPT_FOR_S)],
+    )
+    .await
 }
 
 /// Deletes answers older than 24 hours, at most [`FORGET_CHUNK`]; how many. Fewer than the chunk
 /// means that none is left.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn forget_expired(db: &Db, now: Timestamp) -> Result<u64> {
     db.execute(
         "delete from idempotency where created_at <= $1 and scope in
@@ -84,7 +83,7 @@ pub async fn forget_expired(db: &Db, now: Timestamp) -> Result<u64> {
 /// of other days than `days` (days since 1970), at most [`FORGET_CHUNK`] of each; how many in all.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn forget_spent(db: &Db, now: Timestamp, days: RangeInclusive<i32>) -> Result<u64> {
     db.transaction((now, days), |tx, (now, days)| {
         Box::pin(async move {

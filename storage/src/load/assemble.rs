@@ -3,20 +3,24 @@
 use std::sync::Arc;
 
 use rookery_domain::{
+    app::AppRecord,
     credentials::Credential,
     event::Event,
+    grants::Grant,
     id::AppId,
+    members::Member,
+    previews::Preview,
     time::{DAY_S, MICROS_PER_SECOND},
 };
 
 use super::{Head, LoadOptions, LoadedAccess, LoadedApp, rows::ReadRows};
 use crate::{
-    apps::record::{Columns, app_columns},
-    codec::{self, Read, ReadColumns, Unreadable, event_columns},
+    apps::record::app_columns,
+    codec::{self, event_columns},
+    columns::{FromColumns, Read, ReadColumns, Unreadable},
     commit::{BudgetWrite, SpentChallenge, Totals},
     credentials,
     error::{Result, StorageError},
-    grants, members, previews,
 };
 
 /// The record of an app that is not being purged (status 3). `$1` the app.
@@ -74,15 +78,15 @@ pub(super) fn first_day(options: LoadOptions) -> i64 {
 /// The columns of [`HEAD`] but for the manifest.
 pub(super) fn head(columns: &impl ReadColumns) -> Read<Head> {
     Ok(Head {
-        last_seq: columns.number(0)?,
-        floor_seq: columns.number(1)?,
-        version_floor: columns.number(8)?,
+        last_seq: columns.get(0)?,
+        floor_seq: columns.get(1)?,
+        version_floor: columns.get(8)?,
         totals: Totals {
-            live: columns.number(2)?,
-            trashed: columns.number(3)?,
-            detached: columns.number(4)?,
-            bytes: columns.number(5)?,
-            trashed_bytes: columns.number(6)?,
+            live: columns.get(2)?,
+            trashed: columns.get(3)?,
+            detached: columns.get(4)?,
+            bytes: columns.get(5)?,
+            trashed_bytes: columns.get(6)?,
         },
     })
 }
@@ -96,8 +100,8 @@ pub(super) struct Assembly {
 
 impl Assembly {
     pub(super) fn new(app: AppId, record: &impl ReadColumns) -> Result<Self> {
-        let columns = Columns::read(record);
-        let record = columns.map_err(|why| StorageError::corrupt("app record", why))?.decode()?;
+        let record = AppRecord::from_columns(record)
+            .map_err(|why| StorageError::corrupt("app record", why))?;
         let head = Head { last_seq: 0, floor_seq: 0, version_floor: 0, totals: Totals::default() };
         let loaded = LoadedApp {
             record,
@@ -125,7 +129,7 @@ impl Assembly {
     }
 
     pub(super) fn head(&mut self, columns: &impl ReadColumns) -> Result<()> {
-        let read = || Ok((head(columns)?, Arc::from(columns.text(7)?)));
+        let read = || Ok((head(columns)?, columns.get(7)?));
         (self.loaded.head, self.loaded.manifest) =
             read().map_err(|why: Unreadable| StorageError::corrupt("app head", why))?;
         Ok(())
@@ -144,10 +148,10 @@ impl Assembly {
     pub(super) fn budget(&mut self, columns: &impl ReadColumns) -> Result<()> {
         let read = || -> Read<BudgetWrite> {
             Ok(BudgetWrite {
-                collection: Arc::from(columns.text(0)?),
+                collection: columns.get(0)?,
                 network: columns.int(1)?.cast_unsigned(),
-                day: columns.number(2)?,
-                count: columns.number(3)?,
+                day: columns.get(2)?,
+                count: columns.get(3)?,
             })
         };
         let budget = read().map_err(|why| StorageError::corrupt("write budget", why))?;
@@ -157,10 +161,7 @@ impl Assembly {
 
     pub(super) fn challenge(&mut self, columns: &impl ReadColumns) -> Result<()> {
         let read = || -> Read<SpentChallenge> {
-            Ok(SpentChallenge {
-                id: columns.bytes(0)?.try_into().map_err(|_| "an id of the wrong length")?,
-                expires_at: columns.time(1)?,
-            })
+            Ok(SpentChallenge { id: columns.get(0)?, expires_at: columns.get(1)? })
         };
         let spent = read().map_err(|why| StorageError::corrupt("spent challenge", why))?;
         self.loaded.spent_challenges.push(spent);
@@ -168,23 +169,23 @@ impl Assembly {
     }
 
     pub(super) fn member(&mut self, columns: &impl ReadColumns) {
-        let read = members::member(columns);
+        let read = Member::from_columns(columns);
         self.loaded.access.members.extend(self.given("member", read));
     }
 
     pub(super) fn grant(&mut self, columns: &impl ReadColumns) {
-        let read = grants::grant(columns);
+        let read = Grant::from_columns(columns);
         self.loaded.access.grants.extend(self.given("grant", read));
     }
 
     pub(super) fn preview(&mut self, columns: &impl ReadColumns) {
-        let read = previews::preview(columns);
+        let read = Preview::from_columns(columns);
         self.loaded.access.previews.extend(self.given("preview", read));
     }
 
     /// A credential with its first token, or the next token of the credential before.
     pub(super) fn credential(&mut self, columns: &impl ReadColumns) {
-        let read = || Ok((credentials::credential(columns)?, credentials::token(columns, 8)?));
+        let read = || Ok((Credential::from_columns(columns)?, credentials::token(columns, 8)?));
         let Some((credential, token)) = self.given("credential", read()) else { return };
         let known = &mut self.loaded.access.credentials;
         match known.last_mut().filter(|last| last.id == credential.id) {

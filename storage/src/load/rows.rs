@@ -6,7 +6,8 @@ use rookery_domain::row::Row;
 
 use super::{LoadedRows, PoisonRow, Tombstone};
 use crate::{
-    codec::{self, Read, ReadColumns},
+    codec,
+    columns::{Read, ReadColumns},
     commit::RowState,
 };
 
@@ -84,7 +85,7 @@ impl ReadRows {
             let poison = PoisonRow {
                 collection: text(7).to_owned(),
                 key: text(0).to_owned(),
-                version: columns.number(1).unwrap_or_default(),
+                version: columns.get(1).unwrap_or_default(),
                 bytes,
                 reason,
             };
@@ -98,7 +99,7 @@ impl ReadRows {
             self.collection = Arc::from(collection);
         }
         let state =
-            RowState::from_code(columns.int(8)?, columns.time_opt(9)?).ok_or("an unknown state")?;
+            RowState::from_code(columns.int(8)?, columns.get(9)?).ok_or("an unknown state")?;
         let collection = Arc::clone(&self.collection);
         if state == RowState::Live {
             let row = Arc::new(codec::shown_row(columns, 0)?);
@@ -107,7 +108,7 @@ impl ReadRows {
             before.push(row);
             self.is_sorted &= is_behind;
         } else {
-            let (key, version) = (columns.text(0)?.into(), columns.number(1)?);
+            let (key, version) = (columns.get(0)?, columns.get(1)?);
             let bytes = columns.text(2)?.parse().map_err(|_| "a size that is no number")?;
             self.tombstones.push(Tombstone { collection, key, version, state, bytes });
         }

@@ -17,12 +17,12 @@ const CHUNK: u32 = 1_000;
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn visitors(db: &Db, today: i32) -> Result<bool> {
-    db.execute("delete from visitor_salts where day < $1", args![i64::from(today)]).await?;
+    db.execute("delete from visitor_salts where day < $1", args![today]).await?;
     let deleted = db
         .execute(
             "delete from visitor_sketches where (app_id, kind, period) in
                  (select app_id, kind, period from visitor_sketches where day < $1 limit $2)",
-            args![i64::from(today), CHUNK],
+            args![today, CHUNK],
         )
         .await?;
     Ok(deleted == u64::from(CHUNK))
@@ -51,7 +51,7 @@ pub async fn sums(db: &Db, first: i32) -> Result<bool> {
         more |= db.execute(sql, args![before, CHUNK]).await? == u64::from(CHUNK);
     }
     for sql in by_day {
-        more |= db.execute(sql, args![i64::from(first), CHUNK]).await? == u64::from(CHUNK);
+        more |= db.execute(sql, args![first, CHUNK]).await? == u64::from(CHUNK);
     }
     Ok(more)
 }

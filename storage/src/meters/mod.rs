@@ -11,8 +11,8 @@ use rookery_domain::meters::visit::SALT_BYTES;
 
 use crate::{
     db::{Db, args},
-    decode,
     error::Result,
+    values::codes,
 };
 
 /// Named referrers that are kept of one app and day; views from further ones count as
@@ -31,14 +31,7 @@ pub enum SourceKind {
     Referrer,
 }
 
-impl SourceKind {
-    const fn code(self) -> i64 {
-        match self {
-            Self::Country => 0,
-            Self::Referrer => 1,
-        }
-    }
-}
+codes!(SourceKind: Country = 0, Referrer = 1);
 
 /// The salt of a day: the stored one, else `candidate`, stored. Processes that ask together get the
 /// same one.
@@ -46,8 +39,8 @@ impl SourceKind {
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn salt(db: &Db, day: i32, candidate: [u8; SALT_BYTES]) -> Result<[u8; SALT_BYTES]> {
-    let (salt,): (Vec<u8>,) = db
-        .transaction((i64::from(day), candidate), |tx, (day, candidate)| {
+    let (salt,) = db
+        .transaction((day, candidate), |tx, (day, candidate)| {
             Box::pin(async move {
                 tx.execute(
                     "insert into visitor_salts (day, salt) values ($1, $2)
@@ -59,5 +52,5 @@ pub async fn salt(db: &Db, day: i32, candidate: [u8; SALT_BYTES]) -> Result<[u8;
             })
         })
         .await?;
-    decode::fixed("visitor_salts.salt", &salt)
+    Ok(salt)
 }

@@ -3,7 +3,10 @@
 //! Every statement adds to a row or makes it, so a batch needs no reading; only apps whose pages
 //! were seen read their visitors' sketches first.
 
-use std::collections::{BTreeMap, HashSet, btree_map::Entry};
+use std::{
+    collections::{BTreeMap, HashSet, btree_map::Entry},
+    sync::Arc,
+};
 
 use rookery_domain::{
     id::{AppId, HumanId},
@@ -161,8 +164,7 @@ impl Sums {
         }
         for ((kind, period), sketch) in sketches {
             let day = if kind == OF_DAY { period } else { day_of_hour(period) };
-            let row =
-                args![app, kind, i64::from(period), i64::from(day), sketch.to_bytes().as_slice()];
+            let row = args![app, kind, period, day, sketch.to_bytes().as_slice()];
             self.sketches.push(row);
         }
         Ok(())
@@ -171,7 +173,7 @@ impl Sums {
     async fn write(self, tx: &mut Tx) -> Result<()> {
         let flow_args = |id: [u8; 16], hour: i32, f: Flows| {
             let Flows { requests, row_writes, feed_polls, page_views, bytes_out } = f;
-            args![id, i64::from(hour), requests, row_writes, feed_polls, page_views, bytes_out]
+            args![id, hour, requests, row_writes, feed_polls, page_views, bytes_out]
         };
         let hours = self.hours.into_iter().map(|((app, hour), (flows, visitors))| {
             let mut args: Args = flow_args(app, hour, flows);
@@ -209,11 +211,11 @@ impl Sums {
             "insert into app_days (app_id, day, visitors)",
             "on conflict (app_id, day) do update set
                  visitors = app_days.visitors + excluded.visitors",
-            days.map(|((app, day), visitors)| args![app, i64::from(day), visitors]).collect(),
+            days.map(|((app, day), visitors)| args![app, day, visitors]).collect(),
         )
         .await?;
         let sources = self.sources.into_iter().map(|((app, day, kind, name), seen)| {
-            args![app, i64::from(day), kind.code(), name, seen.views, seen.visitors]
+            args![app, day, kind, name, seen.views, seen.visitors]
         });
         tx.insert_many(
             "insert into app_sources (app_id, day, kind, name, page_views, visitors)",
@@ -253,14 +255,14 @@ async fn stored_sketch(
     app: AppId,
     (kind, period): (i64, i32),
 ) -> Result<VisitorSketch> {
-    let state: Option<(Vec<u8>,)> = tx
-        .optional(
+    let state: Option<Arc<[u8]>> = tx
+        .value(
             "select state from visitor_sketches
              where app_id = $1 and kind = $2 and period = $3",
-            args![app, kind, i64::from(period)],
+            args![app, kind, period],
         )
         .await?;
-    let Some((state,)) = state else { return Ok(VisitorSketch::default()) };
+    let Some(state) = state else { return Ok(VisitorSketch::default()) };
     // One that cannot be read must not keep all that many apps used from being counted.
     Ok(VisitorSketch::from_bytes(&state).unwrap_or_else(|| {
         tracing::error!(app.id = %app, kind, period, "visitors cannot be read: they begin anew");
@@ -269,12 +271,11 @@ async fn stored_sketch(
 }
 
 async fn stored_referrers(tx: &mut Tx, app: AppId, day: i32) -> Result<HashSet<String>> {
-    let names: Vec<(String,)> = tx
-        .all(
+    let names: Vec<String> = tx
+        .column(
             "select name from app_sources where app_id = $1 and day = $2 and kind = $3",
-            args![app, i64::from(day), SourceKind::Referrer.code()],
+            args![app, day, SourceKind::Referrer],
         )
         .await?;
-    let names = names.into_iter().map(|(name,)| name);
-    Ok(names.filter(|name| name != DIRECT && name != OTHER).collect())
+    Ok(names.into_iter().filter(|name| name != DIRECT && name != OTHER).collect())
 }

@@ -8,9 +8,9 @@ use rookery_domain::{
 
 use super::{Org, OrgRefusal, by_id, lock, refused};
 use crate::{
+    columns::record,
     db::{Db, Tx, args},
-    decode,
-    error::{Result, StorageError},
+    error::Result,
     idempotency::KeepResponse,
     transfers,
 };
@@ -31,19 +31,7 @@ pub struct OrgMember {
     pub created_at: Timestamp,
 }
 
-type MemberColumns = (Vec<u8>, Vec<u8>, i64, i64);
-
-impl OrgMember {
-    fn decode((org, human, role, created): MemberColumns) -> Result<Self> {
-        Ok(Self {
-            org: decode::id("org_members.org_id", &org)?,
-            human: decode::id("org_members.human", &human)?,
-            role: OrgRole::from_code(role)
-                .ok_or_else(|| StorageError::corrupt("org_members.role", role))?,
-            created_at: Timestamp(created),
-        })
-    }
-}
+record!(OrgMember: org, human, role, created_at);
 
 /// Somebody to be added.
 #[derive(Clone)]
@@ -65,7 +53,7 @@ rookery_domain::shown!(NewMember: org, by, role, members_max);
 /// Adds an account to an organization.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn add_member(
     db: &Db,
     new: NewMember,
@@ -78,27 +66,26 @@ pub async fn add_member(
             if !is_admin(tx, new.org, new.by).await? {
                 return Ok(refused(tx, OrgRefusal::NotAdmin));
             }
-            let human: Option<(Vec<u8>,)> = tx
-                .optional(
+            let human: Option<HumanId> = tx
+                .value(
                     "select id from humans
                      where email = $1 and email_verified_at is not null and closed_at is null",
                     args![new.email.as_str()],
                 )
                 .await?;
-            let Some((human,)) = human else {
+            let Some(human) = human else {
                 return Ok(refused(tx, OrgRefusal::NoSuchAccount));
             };
-            let human = decode::id("humans.id", &human)?;
             if member(tx, new.org, human).await?.is_some() {
                 return Ok(refused(tx, OrgRefusal::IsMember));
             }
-            let (members,): (i64,) = tx
+            let (members,): (u64,) = tx
                 .one(
                     "select count(*) from org_members where org_id = $1 and removed_at is null",
                     args![new.org],
                 )
                 .await?;
-            if members.cast_unsigned() >= new.members_max {
+            if members >= new.members_max {
                 return Ok(refused(tx, OrgRefusal::Full));
             }
             let added = OrgMember { org: new.org, human, role: new.role, created_at: *now };
@@ -113,7 +100,7 @@ pub async fn add_member(
 /// Sets what a member is, as the admin `by`.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn set_role(
     db: &Db,
     org: OrgId,
@@ -142,7 +129,7 @@ pub async fn set_role(
             }
             tx.execute(
                 "update org_members set role = $3 where org_id = $1 and human = $2",
-                args![org, human, role.code()],
+                args![org, human, role],
             )
             .await?;
             Ok(Ok(OrgMember { role, ..before }))
@@ -156,7 +143,7 @@ pub async fn set_role(
 /// removed before.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn remove_member(
     db: &Db,
     org: OrgId,
@@ -169,15 +156,12 @@ pub async fn remove_member(
             let (org, by, human, now) = (*org, *by, *human, *now);
             lock(tx, org).await?;
             let Some(before) = member(tx, org, human).await? else {
-                let was: Option<(i64,)> = tx
-                    .optional(
-                        "select removed_at from org_members where org_id = $1 and human = $2",
-                        args![org, human],
-                    )
-                    .await?;
-                return Ok(match was {
-                    Some(_) => Ok(None),
-                    None => refused(tx, OrgRefusal::NoSuchMember),
+                let sql = "select 1 from org_members where org_id = $1 and human = $2";
+                let was_member = tx.exists(sql, args![org, human]).await?;
+                return Ok(if was_member {
+                    Ok(None)
+                } else {
+                    refused(tx, OrgRefusal::NoSuchMember)
                 });
             };
             if before.role == OrgRole::Admin && !has_other_admin(tx, org, human).await? {
@@ -201,16 +185,15 @@ pub(crate) async fn leave_all(
     now: Timestamp,
 ) -> Result<std::result::Result<Vec<Org>, OrgId>> {
     // In one order for everybody, so that two who leave never wait in a ring.
-    let joined: Vec<(Vec<u8>,)> = tx
-        .all(
+    let joined: Vec<OrgId> = tx
+        .column(
             "select org_id from org_members where human = $1 and removed_at is null
              order by org_id",
             args![human],
         )
         .await?;
     let mut left = Vec::with_capacity(joined.len());
-    for (org,) in joined {
-        let org = decode::id("org_members.org_id", &org)?;
+    for org in joined {
         lock(tx, org).await?;
         let Some(before) = member(tx, org, human).await? else { continue };
         let is_needed = before.role == OrgRole::Admin && !has_other_admin(tx, org, human).await?;
@@ -225,11 +208,11 @@ pub(crate) async fn leave_all(
 /// Shows everybody who is in an organization to `visit`.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub(crate) async fn load(db: &Db, mut visit: impl FnMut(OrgMember) + Send) -> Result<()> {
     let mut after = ([0; 16], [0; 16]);
     loop {
-        let page: Vec<MemberColumns> = db
+        let page: Vec<OrgMember> = db
             .all(
                 "select m.org_id, m.human, m.role, m.created_at
                  from org_members m join humans h on h.id = m.human
@@ -240,8 +223,7 @@ pub(crate) async fn load(db: &Db, mut visit: impl FnMut(OrgMember) + Send) -> Re
             )
             .await?;
         let full = page.len() == PAGE as usize;
-        for columns in page {
-            let member = OrgMember::decode(columns)?;
+        for member in page {
             after = (member.org.uuid().into_bytes(), member.human.uuid().into_bytes());
             visit(member);
         }
@@ -257,9 +239,7 @@ async fn member(tx: &mut Tx, org: OrgId, human: HumanId) -> Result<Option<OrgMem
          where org_id = $1 and human = $2 and removed_at is null",
         args![org, human],
     )
-    .await?
-    .map(OrgMember::decode)
-    .transpose()
+    .await
 }
 
 pub(super) async fn is_admin(tx: &mut Tx, org: OrgId, human: HumanId) -> Result<bool> {
@@ -268,28 +248,24 @@ pub(super) async fn is_admin(tx: &mut Tx, org: OrgId, human: HumanId) -> Result<
 
 /// Whether somebody else, with an open account, is an admin too.
 async fn has_other_admin(tx: &mut Tx, org: OrgId, human: HumanId) -> Result<bool> {
-    let (admins,): (i64,) = tx
-        .one(
-            "select count(*) from org_members m join humans h on h.id = m.human
-             where m.org_id = $1 and m.human <> $2 and m.role = 1 and m.removed_at is null
-               and h.closed_at is null",
-            args![org, human],
-        )
-        .await?;
-    Ok(admins > 0)
+    tx.exists(
+        "select 1 from org_members m join humans h on h.id = m.human
+         where m.org_id = $1 and m.human <> $2 and m.role = 1 and m.removed_at is null
+           and h.closed_at is null limit 1",
+        args![org, human],
+    )
+    .await
 }
 
 /// Whether somebody else with an open account is in the organization.
 async fn has_others(tx: &mut Tx, org: OrgId, human: HumanId) -> Result<bool> {
-    let (members,): (i64,) = tx
-        .one(
-            "select count(*) from org_members m join humans h on h.id = m.human
-             where m.org_id = $1 and m.human <> $2 and m.removed_at is null
-               and h.closed_at is null",
-            args![org, human],
-        )
-        .await?;
-    Ok(members > 0)
+    tx.exists(
+        "select 1 from org_members m join humans h on h.id = m.human
+         where m.org_id = $1 and m.human <> $2 and m.removed_at is null
+           and h.closed_at is null limit 1",
+        args![org, human],
+    )
+    .await
 }
 
 /// Removes a member; its organization as it is then. When it was the billing account, the
@@ -323,7 +299,7 @@ pub(super) async fn insert(tx: &mut Tx, member: OrgMember) -> Result<()> {
         "insert into org_members (org_id, human, role, created_at) values ($1, $2, $3, $4)
          on conflict (org_id, human) do update
          set role = excluded.role, created_at = excluded.created_at, removed_at = null",
-        args![org, human, role.code(), created_at],
+        args![org, human, role, created_at],
     )
     .await?;
     Ok(())

@@ -10,8 +10,8 @@ use rookery_domain::{
 };
 
 use crate::{
+    columns::record,
     db::{Db, Tx, args},
-    decode,
     error::Result,
     humans,
     idempotency::KeepResponse,
@@ -35,19 +35,7 @@ pub struct Org {
     pub updated_at: Timestamp,
 }
 
-pub(crate) type Columns = (Vec<u8>, String, Vec<u8>, i64, i64);
-
-impl Org {
-    pub(crate) fn decode((id, name, billing, created, updated): Columns) -> Result<Self> {
-        Ok(Self {
-            id: decode::id("orgs.id", &id)?,
-            name,
-            billing: decode::id("orgs.billing", &billing)?,
-            created_at: Timestamp(created),
-            updated_at: Timestamp(updated),
-        })
-    }
-}
+record!(Org: id, name, billing, created_at, updated_at);
 
 /// Why a change of an organization was refused. Nothing was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,9 +74,9 @@ pub async fn create(
             if !humans::lock_open(tx, founder).await? {
                 return Ok(refused(tx, OrgRefusal::NoSuchAccount));
             }
-            let (orgs,): (i64,) =
+            let (orgs,): (u64,) =
                 tx.one("select count(*) from orgs where billing = $1", args![founder]).await?;
-            if orgs.cast_unsigned() >= *max {
+            if orgs >= *max {
                 return Ok(refused(tx, OrgRefusal::Full));
             }
             tx.execute(
@@ -127,14 +115,13 @@ pub async fn rename(
             if !members::is_admin(tx, *id, *by).await? {
                 return Ok(refused(tx, OrgRefusal::NotAdmin));
             }
-            let org = tx
-                .one(
-                    "update orgs set name = $2, updated_at = $3 where id = $1
-                     returning id, name, billing, created_at, updated_at",
-                    args![*id, name.as_str(), *now],
-                )
-                .await?;
-            Org::decode(org).map(Ok)
+            tx.one(
+                "update orgs set name = $2, updated_at = $3 where id = $1
+                 returning id, name, billing, created_at, updated_at",
+                args![*id, name.as_str(), *now],
+            )
+            .await
+            .map(Ok)
         })
     })
     .await
@@ -153,8 +140,6 @@ async fn lock(tx: &mut Tx, org: OrgId) -> Result<()> {
 }
 
 async fn by_id(tx: &mut Tx, org: OrgId) -> Result<Org> {
-    let columns = tx
-        .one("select id, name, billing, created_at, updated_at from orgs where id = $1", args![org])
-        .await?;
-    Org::decode(columns)
+    tx.one("select id, name, billing, created_at, updated_at from orgs where id = $1", args![org])
+        .await
 }

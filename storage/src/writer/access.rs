@@ -13,7 +13,6 @@ use rookery_domain::{
 use super::{bound::Bound, failure::Failure};
 use crate::{
     REVOKED_KEPT_MAX,
-    codec::principal_bytes,
     commit::{AccessWrite, Group},
     db::args,
 };
@@ -117,7 +116,7 @@ fn grant(bound: &mut Vec<Bound>, app: AppId, one: &Grant) {
             one.max_uses.map(i64::from),
             one.uses,
             one.expires_at,
-            principal_bytes(one.created_by),
+            one.created_by,
             one.created_at,
             one.revoked_at,
         ],
@@ -135,7 +134,7 @@ fn preview(bound: &mut Vec<Bound>, app: AppId, one: &Preview) {
             app,
             one.hash,
             one.expires_at,
-            principal_bytes(one.created_by),
+            one.created_by,
             one.created_at,
             one.revoked_at,
         ],
@@ -156,8 +155,8 @@ fn credential(bound: &mut Vec<Bound>, app: AppId, one: &Credential) -> Result<()
             one.name.as_deref(),
             &*one.prefix,
             rights,
-            one.status.code(),
-            principal_bytes(one.created_by),
+            one.status,
+            one.created_by,
             one.created_at,
             one.updated_at,
         ],

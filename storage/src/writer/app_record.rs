@@ -7,12 +7,7 @@
 use rookery_domain::id::AppId;
 
 use super::{bound::Bound, failure::Failure};
-use crate::{
-    apps::{self, visibility_code},
-    commit::AppWrite,
-    db::args,
-    humans, versions,
-};
+use crate::{apps, commit::AppWrite, db::args, humans, versions};
 
 /// The record after the change. The id, the slug, who created it, its history and when stay for
 /// ever.
@@ -57,11 +52,11 @@ fn record(app: AppId, AppWrite { record, bounded, .. }: &AppWrite) -> Result<Bou
         .map_err(|error| Failure::Refused(error.to_string()))?;
     let args = args![
         record.owner,
-        record.status.code(),
-        visibility_code(record.visibility),
+        record.status,
+        record.visibility,
         &*record.timezone,
         record.version,
-        record.share.as_ref().map(|share| share.hash.0),
+        record.share.as_ref().map(|share| share.hash),
         record.share.as_ref().map(|share| &*share.sealed),
         record.migration_until,
         record.unrestricted,

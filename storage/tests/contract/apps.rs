@@ -153,7 +153,7 @@ contract! {
     async fn a_repeated_creation_is_answered_with_the_first_answer(test: &TestDb) {
         let db = &test.db;
         let owner = human(db, "ada@example.com").await.id;
-        let scope = hash();
+        let scope = hash().0;
         let outcomes = at_once(16, |i| {
             let db = db.clone();
             async move {
@@ -178,7 +178,7 @@ contract! {
         let db = &test.db;
         let owner = human(db, "ada@example.com").await.id;
         create::create(db, new_app(owner, "taken", &[])).await.unwrap();
-        let scope = hash();
+        let scope = hash().0;
         let app = NewApp { answer: Some(answer(scope, "first")), ..new_app(owner, "taken", &[]) };
         assert_eq!(create::create(db, app).await.unwrap(), CreateOutcome::SlugTaken);
         let app = NewApp { answer: Some(answer(scope, "second")), ..new_app(owner, "free", &[]) };

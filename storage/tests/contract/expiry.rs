@@ -115,7 +115,7 @@ contract! {
 
     async fn the_first_of_many_answers_is_kept_for_its_time(test: &TestDb) {
         let db = &test.db;
-        let scope = hash();
+        let scope = hash().0;
         let ada = human(db, "ada@example.com").await.id;
         let stored = at_once(16, |i| {
             let db = db.clone();
@@ -132,7 +132,7 @@ contract! {
         let day = NOW.plus_seconds(KEPT_FOR_S);
         let just_before = day.plus_seconds(-1);
         assert_eq!(global::find(db, scope, just_before).await.unwrap(), Some(expected));
-        assert_eq!(global::find(db, hash(), NOW).await.unwrap(), None);
+        assert_eq!(global::find(db, hash().0, NOW).await.unwrap(), None);
 
         // A day later it is forgotten: not shown, replaced by the next, and swept.
         assert_eq!(global::find(db, scope, day).await.unwrap(), None);
@@ -155,7 +155,7 @@ fn what_is_renewed_while_a_sweep_waits_for_it_stays() {
         let ada = human(db, "ada@example.com").await.id;
         sessions::create(db, ada, new_session(), NOW).await.unwrap();
         participants::create(db, &visitor(ParticipantKind::Anonymous)).await.unwrap();
-        keep(db, ada, answer(hash(), "first", NOW)).await.unwrap();
+        keep(db, ada, answer(hash().0, "first", NOW)).await.unwrap();
         deploy(test, "notes").await;
         let fill = "insert into idempotency (scope, body_hash, status, body, created_at, app_id,
                                              collection)

@@ -103,7 +103,7 @@ contract! {
     async fn a_purge_leaves_nothing_and_frees_the_slug_for_its_owner(test: &TestDb) {
         let db = &test.db;
         let owner = human(db, "ada@example.com").await.id;
-        let scope = hash();
+        let scope = hash().0;
         let answer = StoredResponse { status: 201, location: None, body: "{}".into() };
         let mut app = new_app(owner, "old", &[row("a", "{}")]);
         app.record.status = AppStatus::Deleted;

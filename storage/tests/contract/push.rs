@@ -1,6 +1,6 @@
 //! Push subscriptions: one per browser, bounded per account, alive while their session is.
 
-use rookery_domain::id::HumanId;
+use rookery_domain::{id::HumanId, secret::SecretHash};
 use rookery_storage::{
     idempotency::KeepResponse,
     push::{self, NewSubscription, PER_ACCOUNT_MAX},
@@ -9,7 +9,7 @@ use rookery_storage::{
 
 use crate::support::{NOW, TestDb, at_once, contract, hash, human, new_session, number};
 
-fn subscription(session: &Session, hash: [u8; 32], sealed: &str) -> NewSubscription {
+fn subscription(session: &Session, hash: SecretHash, sealed: &str) -> NewSubscription {
     NewSubscription {
         hash,
         human: session.human,

@@ -1,6 +1,9 @@
 //! Magic links, sessions, and the grants that carry a sign-in to an app.
 
-use rookery_domain::id::{AppId, HumanId};
+use rookery_domain::{
+    id::{AppId, HumanId},
+    secret::SecretHash,
+};
 use rookery_storage::{
     idempotency::KeepResponse,
     links::{self, NewLink},
@@ -139,7 +142,7 @@ contract! {
             grant.hash
         };
         let comes = |app| Participant { app, ..visitor(ParticipantKind::Human) };
-        let good = grant(Some([6; 32])).await;
+        let good = grant(Some(SecretHash([6; 32]))).await;
         let uses = at_once(32, |_| {
             let (db, visitor) = (db.clone(), comes(app));
             async move { session_grants::redeem(&db, good, visitor, NOW).await.unwrap() }
@@ -147,7 +150,7 @@ contract! {
         .await;
         let visitors: Vec<_> = uses.into_iter().flatten().collect();
         let [visitor] = &visitors[..] else { panic!("used once") };
-        assert_eq!((visitor.human, visitor.minted_by), (Some(ada), Some([6; 32])));
+        assert_eq!((visitor.human, visitor.minted_by), (Some(ada), Some(SecretHash([6; 32]))));
         let stored = participants::by_hash(db, visitor.hash, NOW).await.unwrap();
         assert_eq!(stored.as_ref(), Some(visitor));
         assert_eq!(number(db, "select count(*) from participants").await, 1);

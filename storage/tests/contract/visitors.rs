@@ -7,6 +7,7 @@ use rookery_domain::{
     event::{Event, EventType},
     id::AppId,
     principal::PrincipalKind,
+    secret::SecretHash,
 };
 use rookery_storage::{
     commit::{Abort, Outcome},
@@ -27,7 +28,7 @@ contract! {
         let visitors = [
             visitor(ParticipantKind::Anonymous),
             Participant { human: Some(ada), ..visitor(ParticipantKind::Human) },
-            Participant { minted_by: Some([6; 32]), ..visitor(ParticipantKind::Human) },
+            Participant { minted_by: Some(SecretHash([6; 32])), ..visitor(ParticipantKind::Human) },
             Participant { via: Some([7; 16]), ..visitor(ParticipantKind::Grant) },
             Participant { via: Some([8; 16]), ..visitor(ParticipantKind::Preview) },
             Participant { via: Some([9; 16]), ..visitor(ParticipantKind::Share) },

@@ -11,6 +11,7 @@ use rookery_domain::{
     manifest::Visibility,
     retention::RetentionPatch,
     row::Row,
+    secret::SecretHash,
 };
 use rookery_storage::trash::DueRow;
 
@@ -104,7 +105,7 @@ pub enum Op {
     /// Let a visitor in by a grant link: counts a use of it.
     RedeemGrant {
         /// SHA-256 of the link's token.
-        token: [u8; 32],
+        token: SecretHash,
         /// The visitor that it makes.
         visitor: ParticipantId,
     },

@@ -4,8 +4,8 @@
 use sqlx::{Arguments as _, postgres::PgArguments};
 
 use crate::{
-    codec::{PrincipalBytes, principal_bytes},
     commit::{Epoch, Group},
+    values::{PrincipalBytes, principal_bytes},
 };
 
 #[derive(Default)]

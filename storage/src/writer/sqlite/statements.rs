@@ -6,8 +6,8 @@
 use rusqlite::{Connection, Result, Statement, ToSql};
 
 use crate::{
-    codec::principal_bytes,
     commit::{Epoch, Group, RowState, RowWrite, Scrub},
+    values::principal_bytes,
 };
 
 /// Binds the values to `?1`, `?2`, ... and runs the statement; the number of rows changed.

@@ -7,6 +7,7 @@ use rookery_domain::{
     event::AccessEvent,
     grants::{self, GRANT_TTL_S_MAX, GRANTS_PER_APP_MAX, Grant, GrantState},
     id::GrantId,
+    secret::SecretHash,
 };
 use rookery_storage::commit::AccessWrite;
 use serde_json::json;
@@ -53,7 +54,7 @@ impl Decision<'_> {
     /// # Errors
     /// `grant_invalid` for a link that is unknown, used up, expired or revoked, or whose role the
     /// manifest does not declare any more.
-    pub(in crate::app::decide) fn redeem_grant(&mut self, token: &[u8; 32]) -> Result<Reply> {
+    pub(in crate::app::decide) fn redeem_grant(&mut self, token: &SecretHash) -> Result<Reply> {
         let now = self.now;
         let root = &self.working.root;
         let active = |grant: &&Arc<Grant>| {
