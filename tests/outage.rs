@@ -168,6 +168,20 @@ async fn a_server_whose_database_a_later_one_serves_is_not_ready() {
 }
 
 #[tokio::test]
+async fn a_server_that_cannot_write_to_apps_is_not_ready_though_it_can_write() {
+    let Some(database) = database::on_postgres().await else { return };
+    let server = TestServer::builder().on(database).start().await;
+    server.until_ready().await;
+    let database = server.database().expect("PostgreSQL");
+    for table in ["app_head", "rows", "events"] {
+        let held = database.hold_table(table).await;
+        until_async(table, async || server.get("/ready").await.status == 503).await;
+        drop(held);
+        until_async(table, async || server.get("/ready").await.status == 200).await;
+    }
+}
+
+#[tokio::test]
 async fn an_account_that_waits_keeps_nobody_elses_connections() {
     let Some(database) = database::on_postgres().await else { return };
     let server = TestServer::builder().on(database).start().await;

@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use rookery_domain::{Error, Result};
-use rookery_storage::meta;
+use rookery_storage::probe;
 use tokio::{sync::Mutex, time::Instant};
 
 use crate::state::State;
@@ -20,8 +20,6 @@ const GOOD_FOR: Duration = Duration::from_secs(1);
 const PROOF_MAX: Duration = Duration::from_secs(10);
 /// How long the proof may take.
 const PROBE_MAX: Duration = Duration::from_secs(2);
-/// The name under which the proof is written.
-const PROBE_KEY: &str = "readiness";
 
 /// What was found out last.
 #[derive(Debug, Default)]
@@ -111,7 +109,7 @@ impl Readiness {
             looked_lately && writer.batches > last.commits && writer.fenced == last.fenced;
         (last.commits, last.fenced) = (writer.batches, writer.fenced);
         if !last.superseded {
-            last.superseded = match probe(state, committed).await {
+            last.superseded = match look_closer(state, committed).await {
                 Ok(superseded) => superseded,
                 Err(error) => {
                     last.looked = Some((Instant::now(), Err(error.clone())));
@@ -129,13 +127,13 @@ impl Readiness {
 }
 
 /// Makes a commit, unless some were `committed` lately; whether a later server has taken over.
-async fn probe(state: &State, committed: bool) -> Result<bool> {
-    let now = state.clock.now().0.to_string();
+async fn look_closer(state: &State, committed: bool) -> Result<bool> {
+    let now = state.clock.now();
     let (db, writer) = (state.rooms.db.clone(), state.rooms.writer.clone());
     // A transaction runs to its end whatever becomes of whoever asked.
     let looked = tokio::spawn(async move {
         if !committed {
-            meta::set(&db, PROBE_KEY, &now).await?;
+            probe::commit(&db, now).await?;
         }
         writer.is_superseded().await
     });

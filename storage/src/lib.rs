@@ -38,6 +38,7 @@ pub mod orgs;
 pub mod participants;
 pub mod placeholders;
 pub mod previews;
+pub mod probe;
 pub mod push;
 pub mod retention;
 pub mod self_apps;

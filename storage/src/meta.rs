@@ -13,17 +13,15 @@ pub async fn get(db: &Db, key: &str) -> Result<Option<String>> {
     db.value("select value from meta where key = $1", args![key]).await
 }
 
+pub(crate) const SET: &str = "insert into meta (key, value) values ($1, $2)
+     on conflict (key) do update set value = excluded.value";
+
 /// Sets a value.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn set(db: &Db, key: &str, value: &str) -> Result<()> {
-    db.execute(
-        "insert into meta (key, value) values ($1, $2)
-         on conflict (key) do update set value = excluded.value",
-        args![key, value],
-    )
-    .await?;
+    db.execute(SET, args![key, value]).await?;
     Ok(())
 }
 

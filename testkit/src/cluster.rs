@@ -221,6 +221,17 @@ impl Database {
         Held { _connection: connection }
     }
 
+    /// Lets nobody write to a table, until it is dropped.
+    ///
+    /// # Panics
+    /// When the cluster refuses.
+    pub async fn hold_table(&self, table: &str) -> Held {
+        let mut connection = PgConnection::connect(&self.url).await.expect("the cluster answers");
+        let lock = format!("begin; lock table {table} in exclusive mode");
+        connection.execute(AssertSqlSafe(lock)).await.expect("the cluster obeys");
+        Held { _connection: connection }
+    }
+
     /// How many of its connections wait for another one's locks.
     ///
     /// # Panics
