@@ -54,26 +54,23 @@ impl Account {
             let after = rows.saturating_add_unsigned(n);
             (after <= most).then_some(after)
         });
-        reserved.map(|_| Reservation { account: self.clone(), rows: n }).map_err(|_| {
-            let message = match n {
-                ..=1 => {
-                    format!("the account's apps hold {rows_max} rows together, which is its limit")
-                }
-                n => format!(
-                    "{n} more rows do not fit: the account's apps may hold {rows_max} together"
-                ),
-            };
-            Error::new(ErrorCode::AccountQuotaExceeded, message)
-                .with_details(serde_json::json!({"dimension": "rows", "limit": rows_max}))
-        })
+        match reserved {
+            Ok(_) => Ok(Reservation { account: self.clone(), rows: n }),
+            Err(_) => Err(exceeded(n, rows_max)),
+        }
     }
 
     /// Whether `n` more rows would fit, without reserving them.
     ///
     /// # Errors
     /// As [`Account::reserve`].
-    pub(crate) fn check(self: &Arc<Self>, n: u64, rows_max: u64) -> Result<()> {
-        self.reserve(n, rows_max).map(drop)
+    pub(crate) fn check(&self, n: u64, rows_max: u64) -> Result<()> {
+        let most = i64::try_from(rows_max).unwrap_or(i64::MAX);
+        if self.rows().saturating_add_unsigned(n) <= most {
+            Ok(())
+        } else {
+            Err(exceeded(n, rows_max))
+        }
     }
 
     /// Counts rows that came or went otherwise.
@@ -86,6 +83,15 @@ impl Account {
     pub fn rows(&self) -> i64 {
         self.rows.load(Ordering::Acquire)
     }
+}
+
+fn exceeded(n: u64, rows_max: u64) -> Error {
+    let message = match n {
+        ..=1 => format!("the account's apps hold {rows_max} rows together, which is its limit"),
+        n => format!("{n} more rows do not fit: the account's apps may hold {rows_max} together"),
+    };
+    Error::new(ErrorCode::AccountQuotaExceeded, message)
+        .with_details(serde_json::json!({"dimension": "rows", "limit": rows_max}))
 }
 
 /// One app's rows in its account, for the life of one incarnation. Closing it takes back what was

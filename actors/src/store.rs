@@ -9,7 +9,6 @@ use futures::{
 };
 use rookery_domain::{
     app::AppRecord,
-    event::Event,
     id::{AppId, HumanId},
     idempotency::FirstResponse,
     row::Row,
@@ -18,7 +17,8 @@ use rookery_domain::{
 use rookery_storage::{
     Db, StorageError, apps,
     commit::Group,
-    feed, idempotency,
+    feed::{self, EventPage},
+    idempotency,
     load::{self, LoadOptions, LoadedApp},
     trash::{self, TrashCursor, TrashPage},
     writer::Writer,
@@ -50,8 +50,7 @@ pub trait AppStore: Send + Sync + 'static {
     fn account_rows(&self, owner: HumanId) -> Stored<u64>;
 
     /// Events with `after < seq <= through`, in order, at most `limit`.
-    fn events(&self, app: AppId, after: u64, through: u64, limit: usize)
-    -> Stored<Vec<Arc<Event>>>;
+    fn events(&self, app: AppId, after: u64, through: u64, limit: usize) -> Stored<EventPage>;
 
     /// The content of a row in the trash.
     fn trashed_row(&self, app: AppId, collection: &str, key: &str) -> Stored<Option<SeenRow>>;
@@ -149,13 +148,7 @@ impl AppStore for SqlStore {
         self.run(|db| async move { Ok(apps::account_sums(&db, owner).await?.rows) })
     }
 
-    fn events(
-        &self,
-        app: AppId,
-        after: u64,
-        through: u64,
-        limit: usize,
-    ) -> Stored<Vec<Arc<Event>>> {
+    fn events(&self, app: AppId, after: u64, through: u64, limit: usize) -> Stored<EventPage> {
         self.run(move |db| async move {
             feed::events_after(&db, app, after, through, limit as u32).await
         })

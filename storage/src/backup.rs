@@ -13,10 +13,12 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use parking_lot::Mutex;
 use rusqlite::{Connection, InterruptHandle, OpenFlags};
+use tokio::time::timeout;
 
 use crate::{
     db::{
@@ -36,11 +38,14 @@ const PG_DUMP: StorageError = StorageError::Unsupported(
 /// What follows the database's name in that of the file that a restore is writing.
 const RESTORING: &str = ".restoring";
 
-/// And once the file is whole: from then on the restore goes on, also at the next start.
+/// What follows it once that file is whole: from then on the restore goes on, also at the next start.
 const RESTORED: &str = ".restored";
 
 /// What a new file system brings along.
 const LOST_AND_FOUND: &str = "lost+found";
+
+/// How long an interrupted backup may go on before it is interrupted again.
+const INTERRUPT_AGAIN: Duration = Duration::from_millis(50);
 
 const EXISTS: &str = "it exists; backups never overwrite";
 
@@ -67,10 +72,13 @@ pub async fn backup(
     let mut work = pin!(work);
     tokio::select! {
         done = &mut work => done,
-        () = stop => {
+        () = stop => loop {
             interruption.interrupt();
-            work.await
-        }
+            // Again, where the statement had not begun.
+            if let Ok(done) = timeout(INTERRUPT_AGAIN, &mut work).await {
+                break done;
+            }
+        },
     }
 }
 

@@ -35,12 +35,21 @@ impl FromColumns for Numbered {
     }
 }
 
+/// Events behind a number.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EventPage {
+    /// Those that can be read, the oldest first.
+    pub events: Vec<Arc<Event>>,
+    /// The numbers of the first and the last, one that cannot be read included; `None`: there are none.
+    pub ends: Option<(u64, u64)>,
+}
+
 /// The events with `after < seq <= max_seq`, the oldest first, at most `limit` (and
 /// [`EVENTS_PAGE_MAX`]). `max_seq` is the number the reader's snapshot stands at, so that nobody
 /// sees an event before the rows it speaks of. An event of a row whose content is destroyed has
 /// empty data; one that cannot be read is left out and logged.
 ///
-/// A first event other than `after + 1` means that retention took what was before it.
+/// A page that does not begin with `after + 1` means that retention took what was before it.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -50,9 +59,9 @@ pub async fn events_after(
     after: u64,
     max_seq: u64,
     limit: u32,
-) -> Result<Vec<Arc<Event>>> {
+) -> Result<EventPage> {
     let limit = limit.min(EVENTS_PAGE_MAX);
-    let events = db
+    let events: Vec<Numbered> = db
         .all(
             concat!(
                 "select ",
@@ -63,7 +72,8 @@ pub async fn events_after(
             args![app, after, max_seq, limit],
         )
         .await?;
-    Ok(readable(app, events))
+    let ends = events.first().zip(events.last()).map(|(first, last)| (first.seq, last.seq));
+    Ok(EventPage { events: readable(app, events), ends })
 }
 
 /// The events of one row (collection and key) with `seq <= max_seq`, the newest first, at most

@@ -21,7 +21,7 @@ use super::{
     group::{InFlight, Open, seal},
     message::{Ask, Idempotency, Message, Reply, ReplyPort, Request},
     private::PURGED_MAX,
-    recent_responses::Recall,
+    recent_responses::{Recall, RecentResponses},
     render,
     root::Root,
     working::{Undo, Working},
@@ -54,7 +54,6 @@ pub(crate) struct App {
     incarnation: u64,
     published: Arc<ArcSwap<Root>>,
     in_flight: Option<InFlight>,
-    groups: u64,
     seal_asked: bool,
     /// Slow decisions in a row.
     slow_streak: u32,
@@ -82,7 +81,6 @@ impl Actor for AppActor {
             incarnation: birth.incarnation,
             published: birth.published,
             in_flight: None,
-            groups: 0,
             seal_asked: false,
             slow_streak: 0,
             stash: VecDeque::new(),
@@ -197,8 +195,9 @@ impl App {
         };
         let Some(response) = response else { return };
         let StoredResponse { status, location, body } = response.clone();
-        let (seq, now) = (self.working.root.seq, self.env.clock.now());
-        self.working.private.responses.remember(request, seq, now, response);
+        let (root, now) = (&self.working.root, self.env.clock.now());
+        let seq = root.seq;
+        self.working.private.responses.remember(request, root.group, now, response);
         self.working.open.journal.push(Undo::Answer(request.scope));
         self.working.open.write_answer(IdempotencyWrite {
             scope: request.scope,
@@ -237,12 +236,12 @@ impl App {
             release(std::mem::take(&mut self.working.open.replies));
             return;
         }
-        self.groups += 1;
         self.working.root.sort_pending();
         let root = Arc::new(self.working.root.clone());
+        self.working.root.group = root.group.next();
         let open = std::mem::take(&mut self.working.open);
         let prev = self.published.load().seq;
-        let (group, in_flight) = seal(self.slot.id, self.groups, prev, root, open, myself.clone());
+        let (group, in_flight) = seal(self.slot.id, prev, root, open, myself.clone());
         self.in_flight = Some(in_flight);
         self.slot.commit_began(self.incarnation);
         self.env.store.submit(group);
@@ -325,11 +324,13 @@ impl App {
         let open = std::mem::take(&mut self.working.open);
         self.working.undo(open.journal);
         self.working.undo(in_flight.journal);
-        self.working.root = (**self.published.load()).clone();
+        let published = self.published.load();
+        let group = self.working.root.group;
+        self.working.root = Root { group, ..(**published).clone() };
+        // What is durable can be looked up in storage; what is not must not raise the floor.
+        self.working.private.responses = RecentResponses::since(published.group);
         self.working.private.zone =
             Zone::parse(&self.working.root.record.timezone).unwrap_or(Zone::UTC);
-        // What is durable can be looked up in storage; what is not must not raise the floor.
-        self.working.private.responses.forget_all(self.working.root.seq);
         self.slot.commit_ended();
         refuse(in_flight.replies.into_iter().chain(open.replies), why);
         // For those who wait until this group has come to an end.

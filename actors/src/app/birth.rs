@@ -24,7 +24,7 @@ use super::{
     group::Open,
     private::{Private, PrivateCollection, Tomb, TombKind},
     recent_responses::RecentResponses,
-    root::{CollectionState, Root, Withheld},
+    root::{CollectionState, GroupNumber, Root, Withheld},
     rows::{Digest, DigestMap, Rows},
     tail::Tail,
     working::Working,
@@ -46,11 +46,16 @@ const fn has_long_rows(loaded: &LoadedApp) -> bool {
     loaded.head.totals.bytes > LONG_ROWS_BYTES
 }
 
-/// The state of a new incarnation.
+/// The state of a new incarnation, which begins with `begins`.
 ///
 /// # Errors
 /// `internal` when the stored text is no manifest: the app cannot be served, its neighbours can.
-pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -> Result<Working> {
+pub(crate) fn working(
+    env: &Env,
+    loaded: LoadedApp,
+    counted: Arc<CountedRows>,
+    begins: GroupNumber,
+) -> Result<Working> {
     for poison in &loaded.poison {
         tracing::error!(
             app.id = %loaded.record.id,
@@ -102,9 +107,10 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -
         budgets,
         zone,
         spent: loaded.spent_challenges.iter().map(|spent| (spent.id, spent.expires_at)).collect(),
-        responses: RecentResponses::since(seq),
+        responses: RecentResponses::since(begins),
     };
     let root = Root {
+        group: begins,
         purged: private.fold_purged(&[]),
         seq,
         record: Arc::new(loaded.record),

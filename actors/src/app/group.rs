@@ -157,7 +157,6 @@ pub(crate) struct InFlight {
 /// seq, `root` the state after the group.
 pub(crate) fn seal(
     app: AppId,
-    number: u64,
     prev_seq: u64,
     root: Arc<Root>,
     open: Open,
@@ -178,6 +177,7 @@ pub(crate) fn seal(
         alone,
         bytes: _,
     } = open;
+    let number = root.group.group;
     for (port, _) in &mut replies {
         port.sealed();
     }

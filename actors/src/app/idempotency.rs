@@ -28,14 +28,13 @@ impl AppHandle {
     /// # Errors
     /// `conflict` when its key came with another body before; `unavailable`.
     pub(crate) async fn look_up(&self, idempotency: &Idempotency) -> Result<Lookup> {
-        // The seq first: what is durable at that point, the look-up finds.
-        let checked_at_seq = self.root().await?.seq;
+        // This first: what is durable at that point, the look-up finds.
+        let checked_at = self.root().await?.group;
         Ok(match self.first_response(&idempotency.request).await? {
             Some(first) => Lookup::Found(first),
-            None => Lookup::Absent(CheckedIdempotency {
-                idempotency: idempotency.clone(),
-                checked_at_seq,
-            }),
+            None => {
+                Lookup::Absent(CheckedIdempotency { idempotency: idempotency.clone(), checked_at })
+            }
         })
     }
 

@@ -12,6 +12,7 @@ use rookery_domain::{
     query::{FeedCursor, PageBinding, PageCursor, PageLimit, RowQuery},
     row::Row,
     row_key,
+    time::MICROS_PER_SECOND,
 };
 use rookery_storage::trash::TrashedRow;
 use tokio::time::timeout;
@@ -224,7 +225,7 @@ impl AppHandle {
         if query.include_deleted {
             access.trash()?;
         }
-        Ok(etag(&view, collection, scope, query))
+        Ok(etag(&view, collection, scope, query, self.trash_begins()))
     }
 
     /// A page of rows.
@@ -281,7 +282,7 @@ impl AppHandle {
             .as_deref()
             .map(|token| PageCursor::parse(token, key, &binding))
             .transpose()?;
-        let etag = etag(&view, collection, scope, &query);
+        let etag = etag(&view, collection, scope, &query, self.trash_begins());
         let after = cursor.as_ref().map(|cursor| cursor.after.clone());
         let scan = Scan {
             collection: state.clone(),
@@ -310,7 +311,13 @@ impl AppHandle {
 
 /// An entity tag of what a query gives a caller at a point of the app's history: the body need
 /// not be made to know that it has not changed.
-fn etag(view: &View, collection: &str, scope: RowScope, query: &ListQuery) -> String {
+fn etag(
+    view: &View,
+    collection: &str,
+    scope: RowScope,
+    query: &ListQuery,
+    trash_begins: Timestamp,
+) -> String {
     let mut hash = rustc_hash::FxHasher::default();
     hash.write(view.root.record.history.uuid().as_bytes());
     hash.write_u64(view.root.seq);
@@ -325,6 +332,10 @@ fn etag(view: &View, collection: &str, scope: RowScope, query: &ListQuery) -> St
     hash.write_usize(query.limit.get());
     hash.write(query.cursor.as_deref().unwrap_or_default().as_bytes());
     hash.write_u8(u8::from(query.include_deleted));
+    if query.include_deleted {
+        // Rows leave the trash with time alone, before an event says that they are purged.
+        hash.write_i64(trash_begins.0.div_euclid(MICROS_PER_SECOND));
+    }
     // The dot keeps it apart from rows' tags.
     format!("\"{:x}.{:016x}\"", view.root.seq, hash.finish())
 }

@@ -1,8 +1,8 @@
 //! Responses given lately, so that concurrent requests with one key are recognised as one before
 //! storage knows either.
 //!
-//! Older responses are in storage. A sender asks there first and says at which seq it did; if this
-//! memory does not reach back that far, it must ask again.
+//! Older responses are in storage. A sender asks there first and says which group was published when it
+//! did; if this memory does not reach back that far, it must ask again.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,7 +11,7 @@ use rookery_domain::{
     idempotency::{FirstResponse, IdempotentRequest, KEPT_FOR_S, StoredResponse},
 };
 
-use super::message::CheckedIdempotency;
+use super::{message::CheckedIdempotency, root::GroupNumber};
 
 /// Responses kept in memory.
 const RESPONSES_MAX: usize = 256;
@@ -19,14 +19,14 @@ const RESPONSES_MAX: usize = 256;
 const BYTES_MAX: usize = 1 << 20;
 
 /// Responses given lately, by scope.
-#[derive(Default)]
 pub(crate) struct RecentResponses {
     by_scope: HashMap<[u8; 32], Recent>,
-    order: VecDeque<([u8; 32], u64)>,
+    /// Each with the group that it is written with.
+    order: VecDeque<([u8; 32], GroupNumber)>,
     /// Bytes of the bodies.
     bytes: usize,
-    /// The seq after which every response is still here.
-    floor: u64,
+    /// The group after which every response is still here.
+    floor: GroupNumber,
 }
 
 /// What this memory knows of a request.
@@ -45,9 +45,9 @@ struct Recent {
 }
 
 impl RecentResponses {
-    /// An empty memory of an app whose durable seq is `seq`.
-    pub(crate) fn since(seq: u64) -> Self {
-        Self { floor: seq, ..Self::default() }
+    /// An empty memory of an app that begins with `group`.
+    pub(crate) fn since(group: GroupNumber) -> Self {
+        Self { by_scope: HashMap::new(), order: VecDeque::new(), bytes: 0, floor: group }
     }
 
     /// Whether this request was answered in the last 24 hours, and how.
@@ -59,16 +59,16 @@ impl RecentResponses {
         let kept = |known: &&Recent| known.given_at.plus_seconds(KEPT_FOR_S) > now;
         match self.by_scope.get(&request.scope).filter(kept) {
             Some(known) => Ok(Recall::Found(known.first.clone().replay_for(request)?)),
-            None if checked.checked_at_seq < self.floor => Ok(Recall::Evicted),
+            None if checked.checked_at < self.floor => Ok(Recall::Evicted),
             None => Ok(Recall::Unknown),
         }
     }
 
-    /// Remembers a response given now, at `seq`.
+    /// Remembers a response given now, which is written with `group`.
     pub(crate) fn remember(
         &mut self,
         IdempotentRequest { scope, body_hash }: IdempotentRequest,
-        seq: u64,
+        group: GroupNumber,
         now: Timestamp,
         response: StoredResponse,
     ) {
@@ -77,12 +77,12 @@ impl RecentResponses {
         self.bytes += response.body.len();
         let known = Recent { given_at: now, first: FirstResponse { body_hash, response } };
         self.by_scope.insert(scope, known);
-        self.order.push_back((scope, seq));
+        self.order.push_back((scope, group));
         while (self.order.len() > RESPONSES_MAX || self.bytes > BYTES_MAX)
-            && let Some((scope, seq)) = self.order.pop_front()
+            && let Some((scope, group)) = self.order.pop_front()
         {
             self.take(&scope);
-            self.floor = self.floor.max(seq);
+            self.floor = self.floor.max(group);
         }
     }
 
@@ -99,11 +99,10 @@ impl RecentResponses {
         }
     }
 
-    /// Forgets all of them: a purge may have destroyed what they quote, or a commit that failed has
-    /// taken back what they tell of. Of requests up to `seq` only storage knows from here on: that is
-    /// the newest of the working state for a purge, and the published one after a failed commit,
-    /// because what is not durable must not raise the floor.
-    pub(crate) fn forget_all(&mut self, seq: u64) {
-        *self = Self::since(seq);
+    /// Forgets all of them: a purge may have destroyed what they quote. Of those that were here only storage
+    /// knows from now on, or will once their groups are durable.
+    pub(crate) fn forget_all(&mut self) {
+        let newest = self.order.back().map_or(self.floor, |(_, group)| *group);
+        *self = Self::since(newest.max(self.floor));
     }
 }

@@ -21,9 +21,28 @@ const ROW_BYTES: u64 = 256;
 /// Memory of what is remembered of a row that is not live.
 const TOMB_BYTES: u64 = 64;
 
+/// Which group of an app's changes is the last that a state includes. Some change no row and have no
+/// event, so that a seq does not tell them apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GroupNumber {
+    /// The incarnation that made it. A later one has loaded what is durable of all before it.
+    pub(crate) incarnation: u64,
+    /// Its number there, from 1; 0 is what the incarnation began with.
+    pub(crate) group: u64,
+}
+
+impl GroupNumber {
+    /// The one after it.
+    pub(crate) const fn next(self) -> Self {
+        Self { group: self.group + 1, ..self }
+    }
+}
+
 /// One app at one point of its history. Cloning shares everything.
 #[derive(Clone)]
 pub struct Root {
+    /// The last group that it includes; of the actor's own copy the one that is open.
+    pub group: GroupNumber,
     /// The number of the newest event it includes.
     pub seq: u64,
     /// The app's record.

@@ -44,7 +44,11 @@ impl AppHandle {
     /// `unavailable` while the admins of its organization are not known.
     pub async fn standing(&self, caller: &Caller) -> Result<Standing> {
         let env = self.env();
-        if let Some(standing) = by_record(&self.record(), caller, &env.orgs)? {
+        let record = self.record();
+        let by_record = by_record(&record, caller, &env.orgs)?;
+        // An admin of its organization may be a member as well.
+        let is_known = !matches!(caller, Caller::Human { human, .. } if *human != record.owner);
+        if let Some(standing) = by_record.filter(|_| is_known) {
             return Ok(standing);
         }
         standing(env, &*self.root().await?, caller, env.clock.now())
@@ -96,7 +100,13 @@ pub(crate) fn standing(
     now: Timestamp,
 ) -> Result<Standing> {
     if let Some(standing) = by_record(&root.record, caller, &env.orgs)? {
-        return Ok(standing);
+        // An admin of the app's organization may also be a member, and keeps the role of one.
+        let member = match caller {
+            Caller::Human { human, .. } => root.access.member(*human),
+            _ => None,
+        };
+        let role = member.and_then(|member| of_member(&root.manifest, member).role);
+        return Ok(Standing { role, ..standing });
     }
     let visitor = Standing::new(caller.principal(), Tier::Visitor);
     match caller {

@@ -126,7 +126,7 @@ impl AppHandle {
     }
 
     /// The time before which rows were deleted that are in the trash no more.
-    fn trash_begins(&self) -> Timestamp {
+    pub(super) fn trash_begins(&self) -> Timestamp {
         let days = i64::from(self.env().limits.deleted_row_retention_days);
         self.env().clock.now().plus_seconds(-days * DAY_S)
     }

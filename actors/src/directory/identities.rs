@@ -18,7 +18,7 @@ use rookery_storage::{
 use super::{
     Directory,
     core::Core,
-    sign_in::{SESSION_TTL_S, SignedIn},
+    sign_in::{SESSION_TTL_S, SignedIn, stored_path},
 };
 
 /// Seconds that a human has at the provider.
@@ -95,12 +95,10 @@ impl Directory {
         let (sealed, redirect_to) = spent.ok_or_else(refused)?;
         let text = core.key.open("sign-in flow", &sealed).ok_or_else(refused)?;
         let (nonce, verifier) = text.split_once(BETWEEN).ok_or_else(refused)?;
-        // Checked when the flow began, and again now: it lay in storage meanwhile.
-        let path = redirect_to.map(|path| ReturnPath::parse("redirect_to", &path)).transpose()?;
         Ok(IdpFlow {
             nonce: nonce.to_owned(),
             verifier: verifier.to_owned(),
-            redirect_to: path.unwrap_or_default(),
+            redirect_to: stored_path(redirect_to.as_deref()),
         })
     }
 

@@ -76,10 +76,11 @@ pub(super) fn display_name(human: &Human) -> String {
     human.name.clone().or_else(of_address).unwrap_or_else(of_id)
 }
 
-/// Where a link leads: checked when it was asked for, and again now, as it lay in storage meanwhile.
-fn stored_path(stored: Option<&str>) -> Result<ReturnPath> {
+/// Where a sign-in that was begun leads: checked then, and again now, as it lay in storage meanwhile. By
+/// now it is spent, so one that leads astray leads home.
+pub(super) fn stored_path(stored: Option<&str>) -> ReturnPath {
     let path = stored.map(|path| ReturnPath::parse("redirect_to", path));
-    Ok(path.transpose()?.unwrap_or_default())
+    path.and_then(Result::ok).unwrap_or_default()
 }
 
 impl Directory {
@@ -120,7 +121,7 @@ impl Directory {
         let Some(link) = Secret::parse(SecretKind::Link, token) else { return Ok(None) };
         let found = links::find(&self.core.db, link.hash(), self.core.now()).await?;
         let Some(Link { email, redirect_to, is_good }) = found else { return Ok(None) };
-        let redirect_to = stored_path(redirect_to.as_deref())?;
+        let redirect_to = stored_path(redirect_to.as_deref());
         Ok(Some(MailedLink { address: email, redirect_to, is_good }))
     }
 
@@ -150,7 +151,7 @@ impl Directory {
                 memory.put_human(spent.human);
                 memory.put_session(&spent.session);
             });
-            let redirect_to = stored_path(spent.redirect_to.as_deref())?;
+            let redirect_to = stored_path(spent.redirect_to.as_deref());
             Ok(SignedIn { human, secret, redirect_to })
         })
         .await

@@ -10,13 +10,14 @@ mod sight;
 
 pub use history::HISTORY_EVENTS_MAX;
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use rookery_domain::{
-    Error, ErrorCode, Result, Timestamp, access::Access, event::Event, principal::Caller,
+    Error, ErrorCode, Result, Timestamp, access::Access, principal::Caller,
     query::cursor::FeedCursor, time::DAY_S,
 };
 
+use rookery_storage::feed::EventPage;
 use tokio::time::Instant;
 
 use crate::{
@@ -160,7 +161,8 @@ impl AppHandle {
         let (mut looked, mut bytes) = (0, 0);
         let begins = self.feed_begins();
         while through < view.root.seq && looked < SCAN_EVENTS_MAX {
-            for event in self.chunk(view, through).await? {
+            let EventPage { events, ends } = self.chunk(view, through).await?;
+            for event in events {
                 if looked == 0 && event.at < begins {
                     return Err(no_longer_kept());
                 }
@@ -174,22 +176,23 @@ impl AppHandle {
                     seen.push(event);
                 }
             }
+            // Behind those at the end that cannot be read.
+            through = ends.map_or(through, |(_, last)| through.max(last));
         }
         Ok((seen, through, through < view.root.seq))
     }
 
-    async fn chunk(&self, view: &View, after: u64) -> Result<Vec<Arc<Event>>> {
+    async fn chunk(&self, view: &View, after: u64) -> Result<EventPage> {
         if let Some(events) = view.root.tail.after(after) {
-            return Ok(events);
+            return Ok(EventPage { events, ends: None });
         }
         let store = &self.env().store;
-        let events = store.events(self.id(), after, view.root.seq, CHUNK_EVENTS);
-        let events = events.await?;
-        if events.first().is_none_or(|first| first.seq != after + 1) {
+        let page = store.events(self.id(), after, view.root.seq, CHUNK_EVENTS).await?;
+        if page.ends.is_none_or(|(first, _)| first != after + 1) {
             // Pruned between the look at the root and this one.
             return Err(no_longer_kept());
         }
-        Ok(events)
+        Ok(page)
     }
 }
 

@@ -4,7 +4,10 @@
 //! A window is an exponentially decaying rate, as a load average is: steady work shows as its
 //! rate, and what ended fades out over the window.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+};
 
 use rookery_domain::id::AppId;
 use rustc_hash::FxBuildHasher;
@@ -141,7 +144,8 @@ impl From<Taken> for Rates {
 }
 
 struct Tracked {
-    slot: Arc<Slot>,
+    /// Not held: what an app did keeps nobody from forgetting it while it is dormant.
+    slot: Weak<Slot>,
     rates: [Rates; 3],
     /// Seconds since process start that the rates are of.
     at: f64,
@@ -161,15 +165,15 @@ pub(crate) struct HotApps {
 
 impl HotApps {
     /// Adds what `slot`'s app did in the second before `now` (seconds since process start).
-    pub(crate) fn add(&mut self, slot: Arc<Slot>, taken: Taken, now: f64) {
+    pub(crate) fn add(&mut self, slot: &Arc<Slot>, taken: Taken, now: f64) {
         let id = slot.id;
         let entry = self.tracked.entry(id).or_insert_with(|| Tracked {
-            slot: slot.clone(),
+            slot: Weak::new(),
             rates: Default::default(),
             at: now,
         });
         // The slot of an app that was forgotten and found again is another one.
-        entry.slot = slot;
+        entry.slot = Arc::downgrade(slot);
         for window in Window::ALL {
             let weight = 1.0 - (-1.0 / window.seconds()).exp();
             entry.rates[window as usize] =
@@ -178,8 +182,9 @@ impl HotApps {
         entry.at = now;
     }
 
-    /// Lets the least busy apps go, when there are too many.
+    /// Lets those go that were forgotten, and the least busy ones, when there are too many.
     pub(crate) fn prune(&mut self, now: f64) {
+        self.tracked.retain(|_, one| one.slot.strong_count() > 0);
         if self.tracked.len() <= TRACKED_MAX {
             return;
         }
@@ -206,15 +211,16 @@ impl HotApps {
         // Below this a rate is nothing: one event, or a microsecond, some windows ago.
         let nothing = if measure == Measure::Wait { 1e-12 } else { 1e-6 };
         let rates = self.tracked.values().map(|one| (one, one.at(now, window)));
-        let mut hot: Vec<_> = rates.filter(|(_, rates)| rates.of(measure) > nothing).collect();
-        let order = |a: &(&Tracked, Rates), b: &(&Tracked, Rates)| {
-            b.1.of(measure).total_cmp(&a.1.of(measure)).then_with(|| a.0.slot.id.cmp(&b.0.slot.id))
+        let known = rates.filter_map(|(one, rates)| Some((one.slot.upgrade()?, rates)));
+        let mut hot: Vec<_> = known.filter(|(_, rates)| rates.of(measure) > nothing).collect();
+        let order = |a: &(Arc<Slot>, Rates), b: &(Arc<Slot>, Rates)| {
+            b.1.of(measure).total_cmp(&a.1.of(measure)).then_with(|| a.0.id.cmp(&b.0.id))
         };
         if hot.len() > limit {
             hot.select_nth_unstable_by(limit, order);
             hot.truncate(limit);
         }
         hot.sort_unstable_by(order);
-        hot.into_iter().map(|(one, rates)| (one.slot.clone(), rates)).collect()
+        hot
     }
 }

@@ -19,7 +19,8 @@ impl AppHandle {
     /// # Errors
     /// `conflict` while something is pending, or somebody follows the feed.
     pub async fn hibernate(&self) -> Result<()> {
-        self.leave(|live| drop(live.actor.send_message(Message::Hibernate))).await
+        let ask = |live: &Arc<Live>| drop(live.actor.send_message(Message::Hibernate));
+        self.leave(ask, "something is pending, or somebody follows its feed").await
     }
 
     /// Has the app's actor finish what is begun and leave, then starts it again. What is queued
@@ -28,7 +29,8 @@ impl AppHandle {
     /// # Errors
     /// Those of a wake; `conflict` when the actor did not leave in time.
     pub async fn restart(&self) -> Result<()> {
-        self.leave(|live| drop(live.actor.send_message(Message::Restart))).await?;
+        let ask = |live: &Arc<Live>| drop(live.actor.send_message(Message::Restart));
+        self.leave(ask, "what it has begun is not at its end").await?;
         self.live().await.map(drop)
     }
 
@@ -38,19 +40,16 @@ impl AppHandle {
     /// # Errors
     /// `conflict` when the actor did not end in time.
     pub async fn kill(&self) -> Result<()> {
-        self.leave(|live| live.actor.kill()).await
+        self.leave(|live| live.actor.kill(), "its actor has not ended").await
     }
 
-    async fn leave(&self, ask: impl FnOnce(&Arc<Live>)) -> Result<()> {
+    async fn leave(&self, ask: impl FnOnce(&Arc<Live>), why: &str) -> Result<()> {
         let Some(live) = self.slot.live() else { return Ok(()) };
         ask(&live);
         let gone = self.slot.incarnation_left(live.incarnation);
         timeout(LEAVE_MAX, gone).await.map_err(|_| {
             let queued = self.slot.queued();
-            let message = format!(
-                "the app stays: something is pending ({queued} messages wait in it), or somebody \
-                 follows its feed"
-            );
+            let message = format!("the app stays: {why} ({queued} messages wait in it)");
             Error::new(ErrorCode::Conflict, message)
         })
     }

@@ -109,7 +109,7 @@ impl Observer {
             let mut hot = self.hot.lock();
             for slot in active {
                 let taken = slot.activity.take();
-                hot.add(slot, taken, now);
+                hot.add(&slot, taken, now);
             }
             hot.prune(now);
         }

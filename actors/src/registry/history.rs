@@ -31,7 +31,7 @@ impl History {
     pub(crate) fn take_added(&self, more_than: u64) -> bool {
         let is_more = self.added_bytes.load(Ordering::Relaxed) > more_than;
         if is_more {
-            self.added_bytes.store(0, Ordering::Relaxed);
+            self.added_bytes.swap(0, Ordering::Relaxed);
         }
         is_more
     }

@@ -22,7 +22,7 @@ use crate::{
         actor::{AppActor, Birth},
         birth,
         message::Message,
-        root::counted_rows,
+        root::{GroupNumber, counted_rows},
     },
 };
 
@@ -116,18 +116,21 @@ async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
     let counted = Arc::new(CountedRows::open(account.clone(), rows, slot.dormant_rows()));
     slot.set_dormant_rows(DormantRows { account, rows: rows as i64 });
     slot.history.raise_floor(floor);
-    let working = if birth::may_take_long(&loaded) {
+    let incarnation = apps.next_incarnation();
+    let begins = GroupNumber { incarnation, group: 0 };
+    let mut working = if birth::may_take_long(&loaded) {
         let (born_in, counted) = (env.clone(), counted.clone());
-        env.beside(&env.compiling, move || birth::working(&born_in, loaded, counted)).await??
+        let born = move || birth::working(&born_in, loaded, counted, begins);
+        env.beside(&env.compiling, born).await??
     } else {
-        birth::working(env, loaded, counted.clone())?
+        birth::working(env, loaded, counted.clone(), begins)?
     };
     let is_to_write = working.open.writes();
     let root = Arc::new(ArcSwap::from_pointee(working.root.clone()));
+    working.root.group = begins.next();
     slot.record.store(working.root.record.clone());
     slot.commit_ended();
 
-    let incarnation = apps.next_incarnation();
     let birth = Birth {
         env: env.clone(),
         slot: slot.clone(),

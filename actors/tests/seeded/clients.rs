@@ -171,7 +171,7 @@ impl Client {
     }
 
     async fn idempotency(&self, scope: u8) -> Option<CheckedIdempotency> {
-        let checked_at_seq = self.app.root().await.ok()?.seq;
+        let checked_at = self.app.root().await.ok()?.group;
         let mut of_app = [scope; 32];
         of_app[..16].copy_from_slice(self.app.id().uuid().as_bytes());
         if self.store.first_response(of_app).await.expect("the store answers").is_some() {
@@ -183,7 +183,7 @@ impl Client {
             location_base: "/".to_owned(),
             render: None,
         };
-        Some(CheckedIdempotency { idempotency, checked_at_seq })
+        Some(CheckedIdempotency { idempotency, checked_at })
     }
 
     fn holds(&self, key: &str, version: u32, data: &str) -> bool {

@@ -23,6 +23,7 @@ use rookery_domain::{
 use rookery_storage::{
     apps::CollectionCounts,
     commit::{Abort, Group, Outcome, RowState, Totals},
+    feed::EventPage,
     load::{Head, LoadedApp},
     trash::{TrashCursor, TrashPage},
 };
@@ -417,17 +418,13 @@ impl AppStore for FakeStore {
         ready(self.lock().rows_of(owner))
     }
 
-    fn events(
-        &self,
-        app: AppId,
-        after: u64,
-        through: u64,
-        limit: usize,
-    ) -> Stored<Vec<Arc<Event>>> {
+    fn events(&self, app: AppId, after: u64, through: u64, limit: usize) -> Stored<EventPage> {
         let state = self.lock();
         let events = state.apps.get(&app).map_or(&[][..], |app| &app.events);
         let wanted = |event: &&Arc<Event>| event.seq > after && event.seq <= through;
-        ready(events.iter().filter(wanted).take(limit).cloned().collect())
+        let events: Vec<_> = events.iter().filter(wanted).take(limit).cloned().collect();
+        let ends = events.first().zip(events.last()).map(|(first, last)| (first.seq, last.seq));
+        ready(EventPage { events, ends })
     }
 
     fn trashed_row(&self, app: AppId, collection: &str, key: &str) -> Stored<Option<SeenRow>> {

@@ -223,11 +223,12 @@ impl Finding {
 
 fn of_collection(collection: &Collection, audience: Audience, evidence: &Evidence) -> Vec<Finding> {
     let lists = &collection.permissions;
-    let frozen = collection.append_only;
+    // Whoever does not see a row does not change it either; one's own rows are no exposure.
+    let changes_seen = !collection.append_only && lists.read.contains(&Subject::Anyone);
     let candidates = [
         (Exposure::Read, &lists.read, true),
-        (Exposure::Delete, &lists.delete, !frozen),
-        (Exposure::Update, &lists.update, !frozen),
+        (Exposure::Delete, &lists.delete, changes_seen),
+        (Exposure::Update, &lists.update, changes_seen),
         (Exposure::Create, &lists.write, true),
         // Who reads every row can count them without asking.
         (Exposure::Count, &lists.count_read, !lists.read.contains(&Subject::Anyone)),

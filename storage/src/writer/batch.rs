@@ -13,6 +13,8 @@ use crate::commit::{Abort, Group, Outcome};
 /// One group of a batch, and its outcome where that is not the batch's.
 pub(super) struct Entry {
     pub(super) group: Group,
+    /// When it was submitted.
+    pub(super) submitted: Instant,
     pub(super) outcome: Option<Outcome>,
 }
 
@@ -93,11 +95,10 @@ impl<'q> Batch<'q> {
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
         let groups = self.entries.len();
-        for Entry { group, outcome } in self.entries.drain(..) {
+        for Entry { group, outcome, .. } in self.entries.drain(..) {
             let outcome = outcome.unwrap_or_else(|| self.stage.outcome());
             trace(&group, &outcome, groups, self.began);
-            self.counters.resolved(&group, &outcome);
-            resolve(group, outcome);
+            end(self.counters, group, outcome);
         }
         self.queue.batch_ended();
         for barrier in self.barriers.drain(..) {
@@ -131,9 +132,10 @@ fn trace(group: &Group, outcome: &Outcome, groups: usize, began: Instant) {
     }
 }
 
-/// Tells a group's ticket. A ticket that panics is a bug of its own and must not take the other
-/// groups of the batch with it.
-pub(super) fn resolve(group: Group, outcome: Outcome) {
+/// Counts how a group ended, and tells its ticket. A ticket that panics is a bug of its own and must not
+/// take the other groups of the batch with it.
+pub(super) fn end(counters: &Counters, group: Group, outcome: Outcome) {
+    counters.resolved(&group, &outcome);
     let app = group.app;
     let ticket = group.ticket;
     if catch_unwind(AssertUnwindSafe(|| ticket.resolve(outcome))).is_err() {

@@ -45,10 +45,10 @@ pub const MAX_BATCH_BYTES: usize = 8 << 20;
 pub struct WriterOptions {
     /// Lanes on PostgreSQL, each with a connection of its own.
     pub postgres_lanes: usize,
-    /// How long a group may wait for its lane on PostgreSQL before it is aborted. Behind it the database
-    /// may take as long as it takes to answer (30 s): together less than what whoever asked for the write
-    /// waits (45 s), so that nothing is begun of which somebody was told already that nobody knows how
-    /// it ended.
+    /// How long a group may wait on PostgreSQL until it is sent; one that has waited longer is aborted.
+    /// Then the database may take as long as it takes to answer (30 s) until COMMIT is sent: together less
+    /// than what whoever asked for the write waits (45 s), so that nothing is committed from then on of
+    /// which somebody was told already that nobody knows how it ended.
     pub postgres_wait_max: Duration,
     /// Size of SQLite's log above which operators are told.
     pub wal_alarm_bytes: u64,
@@ -154,7 +154,7 @@ impl Writer {
     pub fn submit(&self, group: Group) {
         let queues = &self.0.shared.queues;
         let lane = group.app.part_of(queues.len());
-        queues[lane].submit(group);
+        queues[lane].submit(&self.0.shared.counters, group);
     }
 
     /// Returns when every group submitted before is resolved. A wake waits for it before it
@@ -177,7 +177,7 @@ impl Writer {
             let mut status = queue.status().subscribe();
             // The sender lives as long as the writer.
             let _ = status.wait_for(|status| *status != LaneStatus::Running).await;
-            queue.abandon();
+            queue.abandon(&self.0.shared.counters);
         }
     }
 
@@ -263,7 +263,7 @@ impl Drop for Inner {
         for queue in &self.shared.queues {
             queue.drain();
             if *queue.status().borrow() != LaneStatus::Running {
-                queue.abandon();
+                queue.abandon(&self.shared.counters);
             }
         }
     }

@@ -14,7 +14,7 @@ use tokio::sync::{Notify, oneshot, watch};
 
 use super::{
     MAX_BATCH_BYTES, MAX_BATCH_GROUPS,
-    batch::{Batch, Entry, resolve},
+    batch::{Batch, Entry, end},
     health::Counters,
 };
 use crate::commit::{Abort, Group, Outcome};
@@ -28,6 +28,9 @@ enum Job {
     Group(Group, Instant),
     Barrier(oneshot::Sender<()>),
 }
+
+/// Why a group is aborted that its lane has not sent in time.
+pub(super) const BUSY: &str = "the writer was busy for too long";
 
 /// Whether a lane works.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,7 +165,7 @@ impl Queue {
     }
 
     /// Never blocks. A group that cannot be accepted is resolved here.
-    pub(super) fn submit(&self, group: Group) {
+    pub(super) fn submit(&self, counters: &Counters, group: Group) {
         let mut state = self.state.lock();
         let refusal = if state.broken {
             Some(Outcome::StoreBroken)
@@ -173,7 +176,7 @@ impl Queue {
         };
         if let Some(outcome) = refusal {
             drop(state);
-            resolve(group, outcome);
+            end(counters, group, outcome);
             return;
         }
         state.waiting += 1;
@@ -202,23 +205,25 @@ impl Queue {
     }
 
     /// Accepts and commits no more groups: resolves all that wait.
-    pub(super) fn break_store(&self, reason: &str) {
+    pub(super) fn break_store(&self, counters: &Counters, reason: &str) {
         let mut state = self.state.lock();
         state.broken = true;
         state.waiting = 0;
         let jobs = std::mem::take(&mut state.jobs);
         drop(state);
         self.status.send_replace(LaneStatus::Broken(reason.to_owned()));
-        resolve_jobs(jobs, &Outcome::StoreBroken);
+        self.wake();
+        end_jobs(counters, jobs, &Outcome::StoreBroken);
     }
 
     /// Settles what waits for a lane that will not come back.
-    pub(super) fn abandon(&self) {
+    pub(super) fn abandon(&self, counters: &Counters) {
         let mut state = self.state.lock();
         state.waiting = 0;
         let jobs = std::mem::take(&mut state.jobs);
         drop(state);
-        resolve_jobs(jobs, &Outcome::Aborted(Abort::Refused("the writer has stopped".into())));
+        let outcome = Outcome::Aborted(Abort::Refused("the writer has stopped".into()));
+        end_jobs(counters, jobs, &outcome);
     }
 
     fn wake(&self) {
@@ -245,7 +250,7 @@ impl Queue {
     /// Waits until there is work; `false` when the lane is to end.
     pub(super) async fn wait_in_task(&self) -> bool {
         loop {
-            // Registered before looking, so that no wake is missed.
+            // A wake between the look and the wait is kept for it.
             let woken = self.task.notified();
             if let Some(goes_on) = self.state.lock().goes_on() {
                 return goes_on;
@@ -274,9 +279,9 @@ impl Queue {
                 Some(Job::Group(group, since)) if now.duration_since(since) > wait_max => {
                     stale.push(group);
                 }
-                Some(Job::Group(group, _)) => {
+                Some(Job::Group(group, submitted)) => {
                     bytes += group.weight();
-                    groups.push(Entry { group, outcome: None });
+                    groups.push(Entry { group, submitted, outcome: None });
                 }
                 Some(Job::Barrier(barrier)) => barriers.push(barrier),
                 None => break,
@@ -287,10 +292,7 @@ impl Queue {
         state.taken = now;
         drop(state);
         for group in stale {
-            let outcome =
-                Outcome::Aborted(Abort::Refused("the writer was busy for too long".into()));
-            counters.resolved(&group, &outcome);
-            resolve(group, outcome);
+            end(counters, group, Outcome::Aborted(Abort::Refused(BUSY.into())));
         }
         Batch::new(self, counters, groups, barriers)
     }
@@ -301,10 +303,10 @@ impl Queue {
     }
 }
 
-fn resolve_jobs(jobs: VecDeque<Job>, outcome: &Outcome) {
+fn end_jobs(counters: &Counters, jobs: VecDeque<Job>, outcome: &Outcome) {
     for job in jobs {
         match job {
-            Job::Group(group, _) => resolve(group, outcome.clone()),
+            Job::Group(group, _) => end(counters, group, outcome.clone()),
             Job::Barrier(barrier) => drop(barrier.send(())),
         }
     }

@@ -9,7 +9,7 @@ use rookery_domain::{
 };
 use rookery_storage::{
     commit::{ENTRY_BYTES, Outcome, RowState},
-    feed::{self, FeedRetention},
+    feed::{self, EventPage, FeedRetention},
     history, idempotency,
 };
 
@@ -40,12 +40,12 @@ fn seqs(events: &[Arc<Event>]) -> Vec<u64> {
 contract! {
     async fn pages_follow_each_other_and_stop_at_the_readers_snapshot(test: &TestDb) {
         let app = app_at(test, 10).await;
-        let first = feed::events_after(&test.db, app, 2, 9, 4).await.unwrap();
+        let first = feed::events_after(&test.db, app, 2, 9, 4).await.unwrap().events;
         assert_eq!(seqs(&first), [3, 4, 5, 6]);
-        let second = feed::events_after(&test.db, app, 6, 9, 4).await.unwrap();
+        let second = feed::events_after(&test.db, app, 6, 9, 4).await.unwrap().events;
         assert_eq!(seqs(&second), [7, 8, 9]);
         let none = feed::events_after(&test.db, app, 9, 9, 4).await.unwrap();
-        assert!(none.is_empty());
+        assert_eq!(none, EventPage::default());
         let tail = load(&test.db, app).await.tail;
         assert_eq!(first, tail[2..6]);
     }
@@ -59,7 +59,7 @@ contract! {
         let loaded = load(&test.db, app).await;
         assert_eq!((loaded.head.floor_seq, loaded.head.last_seq), (15, 20));
         assert_eq!(loaded.live_rows().count(), 19);
-        let page = feed::events_after(&test.db, app, 3, 20, 100).await.unwrap();
+        let page = feed::events_after(&test.db, app, 3, 20, 100).await.unwrap().events;
         assert_eq!(seqs(&page), [16, 17, 18, 19, 20]);
         // The writer goes on above the floor and leaves it where it is.
         let writer = start(&test.db).await;

@@ -211,8 +211,8 @@ async fn only_a_wake_that_woke_the_app_is_told_in_the_feed() {
     assert_eq!(again, json!({"status": "live", "woke_in_ms": 0}));
 
     let (db, id) = (&server.state().rooms.db, app.id.parse().unwrap());
-    let events = rookery_storage::feed::events_after(db, id, 0, 100, 100).await.unwrap();
-    let kinds: Vec<_> = events.iter().map(|event| event.kind.name().into_owned()).collect();
+    let page = rookery_storage::feed::events_after(db, id, 0, 100, 100).await.unwrap();
+    let kinds: Vec<_> = page.events.iter().map(|event| event.kind.name().into_owned()).collect();
     assert_eq!(kinds, ["app.deployed", "app.woken"]);
 }
 

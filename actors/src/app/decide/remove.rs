@@ -147,8 +147,7 @@ impl Decision<'_> {
     /// Takes the content out of everything that may still quote it, and says so.
     fn purged(&mut self, collection: &Arc<str>, left: Arc<Row>) -> PurgedRow {
         self.working.root.tail.clear();
-        let seq = self.working.root.seq;
-        self.working.private.responses.forget_all(seq);
+        self.working.private.responses.forget_all();
         let key: Box<str> = left.key().into();
         self.working.open.scrubs.push(Scrub { collection: collection.clone(), key: key.clone() });
         let (version, purged_at) = (left.version, left.updated_at);

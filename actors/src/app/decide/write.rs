@@ -243,8 +243,8 @@ impl Decision<'_> {
     }
 }
 
-/// `conflict` when the row's version is another one, with the row if the caller may read it: a
-/// credential that only writes may not.
+/// `conflict` when the row's version is another one, with the row; without its data for a credential
+/// that only writes.
 pub(super) fn check_version(
     access: &Access<'_>,
     row: &Row,
@@ -253,10 +253,11 @@ pub(super) fn check_version(
     let checked =
         if_match.map_or(Ok(()), |condition| condition.check(row.version, Some(row.updated_at)));
     checked.map_err(|error| {
-        if access.read(Some(Authorship::from(row))).is_err() {
-            return error;
+        if access.read(Some(Authorship::from(row))).is_ok() {
+            return error.with_current(row.to_json());
         }
-        error.with_current(row.to_json())
+        let blank = Row { text: RowText::new(row.key(), "{}"), ..row.clone() };
+        error.with_current(blank.to_json())
     })
 }
 

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use rookery_domain::idempotency::{IdempotentRequest, StoredResponse};
 
-use super::{super::root::Root, reply::Reply};
+use super::{
+    super::root::{GroupNumber, Root},
+    reply::Reply,
+};
 
 /// What an `Idempotency-Key` asks of a write: which requests are this one again, and how the response to
 /// be given to them is made.
@@ -25,8 +28,8 @@ pub struct Idempotency {
 pub struct CheckedIdempotency {
     /// What storage was asked for.
     pub idempotency: Idempotency,
-    /// The app's published seq when storage was asked.
-    pub checked_at_seq: u64,
+    /// What was published of the app when storage was asked.
+    pub checked_at: GroupNumber,
 }
 
 /// Renders the response to a reply, given the app after it.

@@ -16,7 +16,7 @@ use crate::{
     db::{AnswerTimeout, Silent},
     error::StorageError,
     faults::{Fault, Point},
-    writer::{Shared, batch::Batch, failure::Failure},
+    writer::{Shared, batch::Batch, failure::Failure, queue::BUSY},
 };
 
 /// After so many statements that the database could not carry out now, the rest of a batch is not tried:
@@ -41,8 +41,9 @@ pub(super) struct Session<'a> {
 impl Session<'_> {
     /// All plain groups in one statement, then each group that needs a transaction of its own.
     pub(super) async fn commit(&mut self, batch: &mut Batch<'_>) -> Result<(), Ended> {
-        let (alone, plain): (Vec<usize>, Vec<usize>) = (0..batch.entries.len())
+        let (alone, mut plain): (Vec<usize>, Vec<usize>) = (0..batch.entries.len())
             .partition(|position| needs_transaction(&batch.entries[*position].group));
+        plain.retain(|position| !self.gives_up(batch, *position));
         self.together(batch, &plain).await?;
         for position in alone {
             if !self.gives_up(batch, position) {
@@ -82,12 +83,17 @@ impl Session<'_> {
 
     /// Whether a group that was not sent is not tried; then it is told so.
     fn gives_up(&self, batch: &mut Batch<'_>, position: usize) -> bool {
-        let gives_up = self.not_now >= NOT_NOW_MAX;
-        if gives_up {
-            let why = "others of its batch have waited for the database in vain";
-            tell(batch, &[position], &Outcome::Aborted(Abort::Refused(why.into())));
-        }
-        gives_up
+        let why = if self.not_now >= NOT_NOW_MAX {
+            "others of its batch have waited for the database in vain"
+        } else if batch.entries[position].submitted.elapsed()
+            > self.shared.options.postgres_wait_max
+        {
+            BUSY
+        } else {
+            return false;
+        };
+        tell(batch, &[position], &Outcome::Aborted(Abort::Refused(why.into())));
+        true
     }
 
     /// What an error of the database means for who met it.

@@ -61,7 +61,7 @@ pub(super) fn start(db: PostgresDb, shared: Arc<Shared>, lane: usize) {
             Ok(Err(why)) => {
                 db.soundness().break_for(&why);
                 for queue in &shared.queues {
-                    queue.break_store(&why);
+                    queue.break_store(&shared.counters, &why);
                 }
                 return;
             }
@@ -79,7 +79,14 @@ pub(super) fn start(db: PostgresDb, shared: Arc<Shared>, lane: usize) {
                 LaneStatus::Dead(why.into())
             }
         };
-        shared.queues[lane].status().send_replace(status);
+        // The store may have broken in another lane meanwhile, which this one ended for.
+        shared.queues[lane].status().send_if_modified(|last| {
+            let is_broken = matches!(last, LaneStatus::Broken(_));
+            if !is_broken {
+                *last = status;
+            }
+            !is_broken
+        });
     });
 }
 

@@ -50,7 +50,7 @@ pub(super) fn start(db: SqliteDb, shared: Arc<Shared>, lane: usize) -> Result<()
                 Ok(Ok(())) => LaneStatus::Stopped,
                 Ok(Err(Ended::Broken(why))) => {
                     db.soundness().break_for(&why);
-                    queue.break_store(&why);
+                    queue.break_store(&shared.counters, &why);
                     return;
                 }
                 Ok(Err(Ended::Failed(why))) => LaneStatus::Dead(why),

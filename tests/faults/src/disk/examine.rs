@@ -96,7 +96,7 @@ async fn judge_feed(db: &Db, app: AppId, loaded: &LoadedApp, found: &mut Found) 
     let mut after = loaded.head.floor_seq;
     while after < last_seq {
         let events = match feed::events_after(db, app, after, last_seq, PAGE).await {
-            Ok(events) => events,
+            Ok(page) => page.events,
             Err(error) => return found.corrupt.push(format!("the feed: {error}")),
         };
         for event in &events {
