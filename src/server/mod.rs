@@ -21,7 +21,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::{
     boot::{BootError, Rooms},
-    config::{self, Config},
+    config::{self, Config, RegistrationMode},
     domains::CustomDomains,
     error::Envelope,
     http::{
@@ -154,7 +154,13 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let document = router::whole_document(document, app_document);
     let ops = Ops::new(hooks.clock.now());
     let state = AppState::new(State {
-        reference: Reference::of(document, &public_url, &origins.app_url("{slug}"), &docs_url),
+        reference: Reference::of(
+            document,
+            &public_url,
+            &origins.app_url("{slug}"),
+            &docs_url,
+            config.registration.mode == RegistrationMode::Open,
+        ),
         envelope: Envelope::new(docs_url),
         public_url,
         origins,

@@ -85,6 +85,9 @@ async fn a_server_without_registration_says_so() {
     let home = server.see(&ada, "/").await;
     home.says("From nothing to a running app").says("Bring your own agent");
     home.hides("Deploy an example app").hides("claim code");
+    let agents = server.see(&ada, "/agents").await;
+    agents.says("Connect your first one below: by the code that it shows you.");
+    agents.says("/v1/device/code").says("This server takes no registrations now.");
     // Sent all the same, as by a page of before, and sent again: nothing was begun.
     for _ in 0..2 {
         let refused = server.submit(&ada, "/first-run", &[]).await;
