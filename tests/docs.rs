@@ -120,20 +120,6 @@ async fn the_shortest_way_says_how_each_wait_ends() {
 }
 
 #[tokio::test]
-async fn the_shortest_way_begins_with_what_the_server_takes() {
-    let open = TestServer::start().await.get("/llms.txt").await.text;
-    assert!(open.contains("1. Enroll. `POST") && open.contains("/v1/agents/claim"), "{open}");
-    let server = TestServer::builder().set("REGISTRATION_MODE", "closed").start().await;
-    let closed = server.get("/llms.txt").await.text;
-    let (_, enroll) = closed.split_once("1. Enroll. `POST ").expect("a first step");
-    assert!(enroll.starts_with(&format!("{}/v1/device/code`", server.public_url())), "{enroll}");
-    for said in ["/v1/device/token", "verify_url_complete", "3. Deploy."] {
-        assert!(closed.contains(said), "{said}: {closed}");
-    }
-    assert!(!closed.contains("claim code") && !closed.contains("/v1/agents/claim"), "{closed}");
-}
-
-#[tokio::test]
 async fn every_reference_in_the_document_leads_somewhere() {
     let server = TestServer::builder().with_probes().start().await;
     let document = server.get("/v1/openapi.json").await.expect(200);
