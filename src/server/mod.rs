@@ -14,7 +14,7 @@ use rookery_storage::{faults::Faults, offload::Offload};
 use tokio::{
     net::TcpListener,
     task::JoinHandle,
-    time::{Instant, timeout_at},
+    time::{Instant, timeout, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
@@ -36,12 +36,15 @@ use crate::{
     pages::origin::Origins,
     push::Push,
     router,
-    routes::page::PageCache,
+    routes::{account::delete::close_apps, page::PageCache},
     screenshot::Screenshots,
     siteverify::Siteverify,
     state::{AppState, State},
     traces::Traces,
 };
+
+/// How long a start waits for what a crash left of closed accounts.
+const CLOSING_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a caller of [`start`] may put in place of the service's own parts.
 pub struct Hooks {
@@ -191,6 +194,12 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     if let Some(custom) = state.custom_domains.clone() {
         let (domains, drain) = (state.rooms.domains.clone(), state.drain.clone());
         tokio::spawn(custom.keep_clean(domains, drain));
+    }
+    // What a crash left of a closed account answers nobody: it is closed before anybody is let in.
+    if timeout(CLOSING_TIMEOUT, close_apps(&state)).await.is_err() {
+        tracing::warn!(
+            "what closed accounts left takes long, and is closed while the server serves"
+        );
     }
     Ok(serve(state, (site_listener, site_edge), (ops_listener, ops_edge), limits))
 }
