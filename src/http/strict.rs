@@ -35,31 +35,38 @@ pub fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     Option::deserialize(deserializer)
 }
 
-/// A [whole](json::whole) number. `T` is the number's type or an option of it; with `#[serde(default)]`
-/// it may be absent.
+/// A [whole](json::whole) number from `MIN` to `MAX`, the bounds that the document tells of the member.
+/// `T` is the number's type, which holds them, or an option of it; with `#[serde(default)]` it may be
+/// absent.
 ///
 /// # Errors
-/// Those of `T`.
-pub fn whole<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+/// For anything else, naming the bounds.
+pub fn whole<'de, const MIN: i64, const MAX: i64, T: DeserializeOwned, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     let mut value = Value::deserialize(deserializer)?;
-    if value.is_f64()
-        && let Some(number) = json::whole(&value)
-    {
-        value = number.into();
+    let refused = || D::Error::custom(format_args!("expected a whole number from {MIN} to {MAX}"));
+    if !value.is_null() {
+        let number = json::whole(&value).filter(|number| (MIN..=MAX).contains(number));
+        value = number.ok_or_else(refused)?.into();
     }
-    T::deserialize(value).map_err(D::Error::custom)
+    T::deserialize(value).map_err(|_| refused())
 }
 
 /// A [`whole`] number whose absence and whose `null` mean different things, as for [`nullable`].
 ///
 /// # Errors
 /// As [`whole`].
-pub fn nullable_whole<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+pub fn nullable_whole<
+    'de,
+    const MIN: i64,
+    const MAX: i64,
+    T: DeserializeOwned,
+    D: Deserializer<'de>,
+>(
     deserializer: D,
 ) -> Result<Option<Option<T>>, D::Error> {
-    whole(deserializer).map(Some)
+    whole::<MIN, MAX, _, _>(deserializer).map(Some)
 }
 
 /// The version of a row that a body has seen, within what the document's integers hold; with
@@ -68,7 +75,7 @@ pub fn nullable_whole<'de, T: DeserializeOwned, D: Deserializer<'de>>(
 /// # Errors
 /// For what is no such number.
 pub fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    within_bounds(whole(deserializer)?)
+    whole::<0, { VERSION_MAX.cast_signed() }, _, _>(deserializer)
 }
 
 /// As [`version`], in a query.
@@ -78,13 +85,9 @@ pub fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>
 pub fn version_in_query<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<u64>, D::Error> {
-    within_bounds(Option::deserialize(deserializer)?)
-}
-
-fn within_bounds<E: Error>(version: Option<u64>) -> Result<Option<u64>, E> {
-    match version {
+    match Option::deserialize(deserializer)? {
         Some(beyond) if beyond > VERSION_MAX => {
-            Err(E::custom(format_args!("must be at most {VERSION_MAX}")))
+            Err(D::Error::custom(format_args!("must be at most {VERSION_MAX}")))
         }
         version => Ok(version),
     }

@@ -18,11 +18,22 @@ pub struct Reference(LazyLock<Documents, Box<dyn FnOnce() -> Documents + Send>>)
 
 impl Reference {
     /// Of what follows from `document` and the error table. `app_url` is the address of an app, with
-    /// `{slug}` for its slug.
+    /// `{slug}` for its slug; `takes_agents` is whether they may register themselves.
     #[must_use]
-    pub fn of(document: OpenApi, public_url: &str, app_url: &str, docs_url: &str) -> Self {
+    pub fn of(
+        document: OpenApi,
+        public_url: &str,
+        app_url: &str,
+        docs_url: &str,
+        takes_agents: bool,
+    ) -> Self {
         let [public_url, app_url, docs_url] = [public_url, app_url, docs_url].map(str::to_owned);
-        let render = move || Documents::render(document, &public_url, &app_url, &docs_url);
+        let render = move || {
+            let local_host = local_host(&app_url);
+            let (public_url, docs_url) = (&*public_url, &*docs_url);
+            let llms = rendered(&Llms { public_url, docs_url, local_host, takes_agents });
+            Documents::render(document, public_url, &app_url, llms)
+        };
         Self(LazyLock::new(Box::new(render)))
     }
 
@@ -66,7 +77,7 @@ pub struct Documents {
 }
 
 impl Documents {
-    fn render(mut document: OpenApi, public_url: &str, app_url: &str, docs_url: &str) -> Self {
+    fn render(mut document: OpenApi, public_url: &str, app_url: &str, llms: Packed) -> Self {
         name_addresses(&mut document, public_url, app_url);
         let docs = DocsPage {
             title: &document.info.title,
@@ -77,14 +88,13 @@ impl Documents {
         };
         let errors = ErrorsPage { codes: ErrorCode::ALL };
         let errors_markdown = ErrorsMarkdown { codes: ErrorCode::ALL };
-        let llms = Llms { public_url, docs_url, local_host: local_host(app_url) };
         Self {
             openapi: Packed::new(to_json(&document)),
             docs: rendered(&docs),
             api_markdown: Packed::new(compact::markdown(&document, public_url)),
             errors: rendered(&errors),
             errors_markdown: rendered(&errors_markdown),
-            llms: rendered(&llms),
+            llms,
             manifest: Guide::of(include_str!("../../docs/MANIFEST.md")),
             sdk: Guide::of(include_str!("../../docs/SDK.md")),
         }
@@ -125,6 +135,8 @@ struct Llms<'a> {
     docs_url: &'a str,
     /// The host of an app, where it is a name below `localhost`.
     local_host: Option<String>,
+    /// Whether agents may register themselves.
+    takes_agents: bool,
 }
 
 /// The host and port of an app at `app_url`, where many programs cannot resolve it: browsers alone

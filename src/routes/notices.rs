@@ -35,6 +35,8 @@ pub(crate) enum Deed<'a> {
     Declined,
     /// Moved it to the trash.
     Deleted,
+    /// Destroyed it.
+    Purged,
     /// Brought it into the organization of this name.
     MovedTo { org: &'a str },
     /// Took it out of its organization.
@@ -73,6 +75,12 @@ fn mail(state: &State, human: HumanId, by: HumanId, slug: &str, deed: Deed<'_>) 
             "was moved to the trash",
             format!(
                 "{by} has moved the app {slug} to the trash. It can be brought back from there until its time is over."
+            ),
+        ),
+        Deed::Purged => (
+            "was destroyed",
+            format!(
+                "{by} has destroyed the app {slug}, with all its data. Nothing brings it back."
             ),
         ),
         Deed::MovedTo { org } => (

@@ -14,14 +14,14 @@ use rookery_storage::{faults::Faults, offload::Offload};
 use tokio::{
     net::TcpListener,
     task::JoinHandle,
-    time::{Instant, timeout_at},
+    time::{Instant, timeout, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::{
     boot::{BootError, Rooms},
-    config::{self, Config},
+    config::{self, Config, RegistrationMode},
     domains::CustomDomains,
     error::Envelope,
     http::{
@@ -36,12 +36,15 @@ use crate::{
     pages::origin::Origins,
     push::Push,
     router,
-    routes::page::PageCache,
+    routes::{account::delete::close_apps, page::PageCache},
     screenshot::Screenshots,
     siteverify::Siteverify,
     state::{AppState, State},
     traces::Traces,
 };
+
+/// How long a start waits for what a crash left of closed accounts.
+const CLOSING_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a caller of [`start`] may put in place of the service's own parts.
 pub struct Hooks {
@@ -154,7 +157,13 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let document = router::whole_document(document, app_document);
     let ops = Ops::new(hooks.clock.now());
     let state = AppState::new(State {
-        reference: Reference::of(document, &public_url, &origins.app_url("{slug}"), &docs_url),
+        reference: Reference::of(
+            document,
+            &public_url,
+            &origins.app_url("{slug}"),
+            &docs_url,
+            config.registration.mode == RegistrationMode::Open,
+        ),
         envelope: Envelope::new(docs_url),
         public_url,
         origins,
@@ -185,6 +194,12 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     if let Some(custom) = state.custom_domains.clone() {
         let (domains, drain) = (state.rooms.domains.clone(), state.drain.clone());
         tokio::spawn(custom.keep_clean(domains, drain));
+    }
+    // What a crash left of a closed account answers nobody: it is closed before anybody is let in.
+    if timeout(CLOSING_TIMEOUT, close_apps(&state)).await.is_err() {
+        tracing::warn!(
+            "what closed accounts left takes long, and is closed while the server serves"
+        );
     }
     Ok(serve(state, (site_listener, site_edge), (ops_listener, ops_edge), limits))
 }

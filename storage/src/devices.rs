@@ -141,8 +141,9 @@ pub async fn by_user_code(
     .await
 }
 
-/// Approves or denies a pending authorization; `false` when there is none with this user code
-/// (unknown, expired, already decided).
+/// Approves or denies an authorization; `false` when there is none with this user code for `human` to
+/// decide so (unknown, expired, decided by somebody else or the other way round). Deciding it again the
+/// same way changes nothing.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -153,12 +154,17 @@ pub async fn decide(
     approve: bool,
     now: Timestamp,
 ) -> Result<bool> {
-    let state = if approve { DeviceState::Approved } else { DeviceState::Denied };
+    // Approved it may have been redeemed since.
+    let (state, later) = match approve {
+        true => (DeviceState::Approved, DeviceState::Redeemed),
+        false => (DeviceState::Denied, DeviceState::Denied),
+    };
     let changed = db
         .execute(
-            "update devices set state = $3, human = $2
-             where user_hash = $1 and state = 0 and expires_at > $4",
-            args![user_hash, human, state, now],
+            "update devices set state = case when state = 0 then $3 else state end, human = $2
+             where user_hash = $1 and expires_at > $4
+               and (state = 0 or (human = $2 and state in ($3, $5)))",
+            args![user_hash, human, state, now, later],
         )
         .await?;
     Ok(changed == 1)

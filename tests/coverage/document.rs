@@ -42,7 +42,7 @@ pub struct Operation {
     /// Whether it takes a body.
     pub takes_body: bool,
     /// The whole numbers among the members of its body, and of the entries of its lists (`keys[].if_match`).
-    pub integers: Vec<String>,
+    pub integers: Vec<Integer>,
     /// The parameters of its query.
     pub query: Vec<String>,
 }
@@ -169,15 +169,28 @@ impl Operation {
     }
 }
 
-/// The whole numbers that a schema describes, by the names that lead to them.
-fn integers(schema: &Value, name: &str, document: &Value, found: &mut Vec<String>) {
+/// A whole number of a body.
+#[derive(Debug)]
+pub struct Integer {
+    /// The names that lead to it.
+    pub name: String,
+    /// The least that it may be.
+    pub minimum: i64,
+    /// The most.
+    pub maximum: i64,
+}
+
+/// The whole numbers that a schema describes.
+fn integers(schema: &Value, name: &str, document: &Value, found: &mut Vec<Integer>) {
     if let Some(target) = schema["$ref"].as_str() {
         let target = document.pointer(target.trim_start_matches('#')).expect("a schema");
         return integers(target, name, document, found);
     }
     let kinds = &schema["type"];
     if kinds == "integer" || kinds.as_array().is_some_and(|all| all.contains(&json!("integer"))) {
-        found.push(name.to_owned());
+        let bound = |keyword: &str| schema[keyword].as_i64().expect("a bound");
+        let (minimum, maximum) = (bound("minimum"), bound("maximum"));
+        found.push(Integer { name: name.to_owned(), minimum, maximum });
     }
     for (member, schema) in schema["properties"].as_object().into_iter().flatten() {
         let dot = if name.is_empty() { "" } else { "." };

@@ -7,7 +7,7 @@ mod document;
 mod house;
 
 use callers::{Elsewhere, ON_APP, ON_SITE, Promise, Who, ask, promise};
-use document::{Operation, body_of};
+use document::{Integer, Operation, body_of};
 use house::House;
 use reqwest::RequestBuilder;
 use rookery_domain::{ErrorCode, id::AppId};
@@ -138,16 +138,16 @@ async fn every_body_is_read_strictly() {
 
 /// To JSON Schema `5.0` is an integer, and so it is to the document.
 #[tokio::test]
-async fn every_integer_of_a_body_may_be_written_with_a_fraction_of_zero() {
+async fn every_integer_of_a_body_tells_its_bounds_and_may_have_a_fraction_of_zero() {
     let server = TestServer::start().await;
     let (_, operations) = document::read(&server).await;
     let house = House::build(&server, "here").await;
     let elsewhere = Elsewhere::of(&server, &house).await;
     let mut asked = 0;
     for operation in &operations {
-        for name in &operation.integers {
+        for Integer { name, minimum, maximum } in &operation.integers {
             let path = house.path(operation, false);
-            let send = async |number: f64| {
+            let send = async |number: Value| {
                 let mut body = body_of(operation);
                 match name.split_once("[].") {
                     Some((list, member)) => body[list] = json!([{"key": "none", member: number}]),
@@ -158,14 +158,15 @@ async fn every_integer_of_a_body_may_be_written_with_a_fraction_of_zero() {
             };
             let member = name.rsplit('.').next().expect("a name");
             let what = format!("{} {path}: {name}", operation.method);
-            assert!(!send(5.0).await.text.contains(&format!("{member}`:")), "{what}");
-            let said = send(5.5).await;
-            assert!(
-                said.text.contains(&format!("{member}`: expected a whole number")),
-                "{what}: {}",
-                said.text
-            );
-            said.error(ErrorCode::InvalidRequest);
+            assert!(!send(json!(5.0)).await.text.contains(&format!("{member}`:")), "{what}");
+            let bounds = format!("{member}`: expected a whole number from {minimum} to {maximum}");
+            let beyond = json!(maximum.cast_unsigned() + 1);
+            for wrong in [json!(5.5), json!(minimum - 1), beyond, json!(1e300), json!("5")] {
+                let said = send(wrong).await;
+                let refused = said.error(ErrorCode::InvalidRequest);
+                let message = refused["message"].as_str().expect("a message");
+                assert!(message.ends_with(&bounds), "{what}: {message}");
+            }
             asked += 1;
         }
     }

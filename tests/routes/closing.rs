@@ -156,6 +156,38 @@ async fn no_credential_reads_for_an_account_that_is_closed() {
 }
 
 #[tokio::test]
+async fn what_a_crash_left_of_a_closed_account_is_closed_before_the_server_answers() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.person("ada").await, server.person("bob").await);
+    let (org, others) = (server.org(&ada).await, server.app_with_rows(&bob, 0).await);
+    server.join(&org, &ada, &bob, "admin").await;
+    let_in(&server, &bob, &others, &ada).await;
+    let app = server.app_with_rows(&ada, 1).await;
+    let offer = server.offer(&ada, &app, &bob).await;
+    let shared = server.app_with_rows(&ada, 1).await;
+    let moved = json!({"org_id": id_of(&org)});
+    server.ask(&ada, Method::PATCH, &shared, moved).await.expect(200);
+    let body = json!({"collections": ["entries"], "operations": ["read"]});
+    let made = server.tell(&ada, Method::POST, &format!("{app}/credentials"), body).await;
+    let token = made.expect(201)["token"].as_str().unwrap().to_owned();
+
+    // The account's own transaction, and nothing that comes behind it.
+    let directory = &server.state().rooms.directory;
+    let email = Some(ada.human.email.clone());
+    directory.close_account(ada.id.parse().unwrap(), email).await.unwrap();
+    let server = server.restart().await;
+    let read = server.request(Method::GET, &format!("{app}/collections/entries"));
+    Answer::of(read.bearer_auth(&token)).await.error(ErrorCode::AppClosed);
+    assert_eq!(server.offered(&bob).await, [Value::Null; 0]);
+    server.decide(&bob, &offer, "accept").await.error(ErrorCode::AppClosed);
+    let seen = server.tell(&bob, Method::GET, &shared, Value::Null).await.expect(200);
+    assert_eq!(seen["status"], "closed");
+    assert_eq!(members(&server, &bob, &others).await, [Value::Null; 0]);
+    let mails = server.mails(&bob.human.email).await;
+    assert_eq!(mails[0]["subject"], "Apps of the organization Rooks are closed");
+}
+
+#[tokio::test]
 async fn an_account_is_closed_by_its_human_alone_and_with_its_own_address() {
     let server = TestServer::start().await;
     let ada = server.person("ada").await;

@@ -85,12 +85,29 @@ async fn a_server_without_registration_says_so() {
     let home = server.see(&ada, "/").await;
     home.says("From nothing to a running app").says("Bring your own agent");
     home.hides("Deploy an example app").hides("claim code");
+    let agents = server.see(&ada, "/agents").await;
+    agents.says("Connect your first one below: by the code that it shows you.");
+    agents.says("/v1/device/code").says("This server takes no registrations now.");
     // Sent all the same, as by a page of before, and sent again: nothing was begun.
     for _ in 0..2 {
         let refused = server.submit(&ada, "/first-run", &[]).await;
         assert_eq!(refused.status, 403);
         refused.says("role=\"alert\"").says("From nothing to a running app");
     }
+}
+
+#[tokio::test]
+async fn the_shortest_way_begins_with_what_the_server_takes() {
+    let open = TestServer::start().await.get("/llms.txt").await.text;
+    assert!(open.contains("1. Enroll. `POST") && open.contains("/v1/agents/claim"), "{open}");
+    let server = TestServer::builder().set("REGISTRATION_MODE", "closed").start().await;
+    let closed = server.get("/llms.txt").await.text;
+    let (_, enroll) = closed.split_once("1. Enroll. `POST ").expect("a first step");
+    assert!(enroll.starts_with(&format!("{}/v1/device/code`", server.public_url())), "{enroll}");
+    for said in ["/v1/device/token", "verify_url_complete", "3. Deploy."] {
+        assert!(closed.contains(said), "{said}: {closed}");
+    }
+    assert!(!closed.contains("claim code") && !closed.contains("/v1/agents/claim"), "{closed}");
 }
 
 #[tokio::test]

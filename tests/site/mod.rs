@@ -20,6 +20,7 @@ mod refused;
 mod settings;
 mod sharing;
 mod sign_in;
+mod twice;
 mod versions;
 mod way_back;
 

@@ -2,11 +2,17 @@
 
 use std::sync::Arc;
 
-use rookery_domain::{Error, ErrorCode, Result, id::AppId, manifest::Manifest, principal::Caller};
+use rookery_domain::{
+    Error, ErrorCode, Result, id::AppId, idempotency::Idempotent, manifest::Manifest,
+    principal::Caller,
+};
 use rookery_storage::versions::{self, AssetInfo, Content, VersionAsset, VersionInfo};
 
 use super::{Bundle, Control, Deployed, Hold, Redeploy};
-use crate::{app::birth::read_manifest, registry::AppHandle};
+use crate::{
+    app::{birth::read_manifest, message::Idempotency},
+    registry::AppHandle,
+};
 
 /// One kept version with what it holds; of its assets only what they are.
 #[derive(Debug)]
@@ -34,6 +40,8 @@ pub struct RollBack {
     pub force: bool,
     /// Check everything and change nothing.
     pub dry_run: bool,
+    /// What makes it the same request as an earlier one, if it brought a key.
+    pub idempotency: Option<Idempotency>,
 }
 
 impl Control {
@@ -66,8 +74,12 @@ impl Control {
     /// # Errors
     /// Those of a deploy; `not_found` for a version that is not kept; `conflict` for the current
     /// one.
-    pub async fn roll_back(&self, app: &AppHandle, request: RollBack) -> Result<Deployed> {
-        let RollBack { caller, number, force, dry_run } = request;
+    pub async fn roll_back(
+        &self,
+        app: &AppHandle,
+        request: RollBack,
+    ) -> Result<Idempotent<Deployed>> {
+        let RollBack { caller, number, force, dry_run, idempotency } = request;
         let (id, current) = (app.id(), app.record().version);
         if number == current {
             let message = format!("version {number} is the current one");
@@ -83,9 +95,7 @@ impl Control {
             timezone: None,
             hold: Hold::default(),
         };
-        let deploy = Redeploy { caller, bundle, force, dry_run, idempotency: None };
-        let deployed = self.deploy(app, deploy).await?;
-        deployed.fresh().ok_or_else(Error::unknown_outcome)
+        self.deploy(app, Redeploy { caller, bundle, force, dry_run, idempotency }).await
     }
 }
 

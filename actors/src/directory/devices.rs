@@ -97,11 +97,11 @@ impl Directory {
     }
 
     /// Approves or denies an authorization for a human's account, as long as the human has this
-    /// session of the site.
+    /// session of the site. A human who has decided so already is told what came of it.
     ///
     /// # Errors
-    /// As [`Self::device`]; `conflict`, when it was decided before; `unauthorized`, when the session
-    /// has ended.
+    /// As [`Self::device`]; `conflict`, when it was decided otherwise, or by somebody else;
+    /// `unauthorized`, when the session has ended.
     pub async fn decide_device(
         &self,
         user_code: &str,
@@ -117,7 +117,11 @@ impl Directory {
                 let message = "this request was decided already";
                 return Err(Error::new(ErrorCode::Conflict, message).into());
             }
-            let state = if approve { DeviceState::Approved } else { DeviceState::Denied };
+            let state = match device.state {
+                DeviceState::Pending if approve => DeviceState::Approved,
+                DeviceState::Pending => DeviceState::Denied,
+                decided => decided,
+            };
             Ok(Device { state, ..device })
         })
         .await

@@ -80,9 +80,9 @@ pub async fn delete_account(
     Ok(response)
 }
 
-/// Takes down what the account owned, and its places in the apps of others. It is gone whatever comes
-/// now: the sweeper finishes what this does not.
-async fn close_apps(state: &Shared) {
+/// Takes down what closed accounts still own, and their places in the apps of others. They are gone
+/// whatever comes now: the next start, or the sweeper, finishes what this does not.
+pub(crate) async fn close_apps(state: &Shared) {
     let control = state.rooms.control();
     match control.abandon_orphans().await {
         Ok(closed) => notices::tell_of_closing(state, &closed).await,

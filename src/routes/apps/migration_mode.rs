@@ -27,7 +27,7 @@ pub struct SetMigrationMode {
     /// On or off.
     on: bool,
     /// With `on`: minutes until it turns itself off, 60 when left out. Without, it says nothing.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole::<1, 1_440, _, _>")]
     #[schema(minimum = 1, maximum = 1440)]
     ttl_minutes: Option<u32>,
 }

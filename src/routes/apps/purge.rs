@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use http::StatusCode;
+use rookery_actors::task::to_the_end;
 use rookery_domain::ErrorCode;
 
 use crate::{
@@ -10,6 +11,7 @@ use crate::{
         auth::permission::{AnyState, AppOwner},
         body::{Nothing, OptionalJson},
     },
+    routes::notices::{self, Deed},
     state::AppState,
 };
 
@@ -19,7 +21,8 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLar
 /// Destroys a deleted app and all its data, irreversibly.
 ///
 /// An app that is not deleted is `conflict`, a closed one `app_closed`. Afterwards it is
-/// `app_not_found`, and its slug is kept for the account: nobody else gets it.
+/// `app_not_found`, and its slug is kept for the account: nobody else gets it. When somebody else than
+/// its owner does it, the owner is told by mail.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/purge", tag = "Apps", request_body = Option<Nothing>,
     params(("id" = String, Path, description = "The app's id or slug")),
@@ -30,6 +33,16 @@ pub async fn purge(
     State(state): State<AppState>,
     OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
-    state.rooms.control().purge(&owner.app, owner.caller).await?;
+    let AppOwner { app, caller, .. } = owner;
+    let (before, by) = (app.record(), caller.account());
+    // The owner hears of it, also where whoever asked does not wait for the answer.
+    to_the_end(async move {
+        state.rooms.control().purge(&app, caller).await?;
+        if let Some(by) = by {
+            notices::tell(&state, before.owner, by, &before.slug, Deed::Purged);
+        }
+        Ok(())
+    })
+    .await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -28,11 +28,11 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::CollectionNotFound, ErrorCode::Pay
 #[serde(deny_unknown_fields)]
 pub struct RetentionBody {
     /// Rows older than this many days are pruned, 1 to 36500.
-    #[serde(default, deserialize_with = "nullable_whole")]
+    #[serde(default, deserialize_with = "nullable_whole::<1, 36_500, _, _>")]
     #[schema(value_type = Option<u32>, minimum = 1, maximum = 36_500)]
     max_age_days: Option<Option<u32>>,
     /// The oldest rows beyond this number are pruned, 1 to 1000000000.
-    #[serde(default, deserialize_with = "nullable_whole")]
+    #[serde(default, deserialize_with = "nullable_whole::<1, 1_000_000_000, _, _>")]
     #[schema(value_type = Option<u64>, minimum = 1, maximum = 1_000_000_000_u64)]
     max_rows: Option<Option<u64>>,
 }

@@ -43,7 +43,7 @@ pub const ERRORS: &[ErrorCode] =
 #[serde(deny_unknown_fields)]
 pub struct Rotation {
     /// Seconds that the old token goes on working, 0 to 604,800; 3,600 when left out.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole::<0, 604_800, _, _>")]
     #[schema(minimum = 0, maximum = 604_800)]
     overlap_s: Option<i64>,
 }

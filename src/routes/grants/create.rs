@@ -45,14 +45,14 @@ pub struct NewGrant {
     #[serde(alias = "custom_role")]
     role: String,
     /// Visitors that it may make, 1 to 1,000,000; any number when left out.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole::<1, 1_000_000, _, _>")]
     #[schema(minimum = 1, maximum = 1_000_000)]
     max_uses: Option<u32>,
     /// When it ends, a year from now at most; never when left out.
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
     /// When it ends, in seconds from now, in place of `expires_at`.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole::<1, 31_536_000, _, _>")]
     #[schema(minimum = 1, maximum = 31_536_000)]
     expires_in_s: Option<u32>,
 }

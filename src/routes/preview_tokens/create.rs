@@ -43,7 +43,7 @@ pub struct NewPreview {
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
     /// When it ends, in seconds from now, in place of `expires_at`.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole::<1, 7_776_000, _, _>")]
     #[schema(minimum = 1, maximum = 7_776_000)]
     expires_in_s: Option<u32>,
 }

@@ -44,7 +44,7 @@ pub struct PushSubscriptionJson {
     keys: PushKeys,
     /// When it ends by itself, in milliseconds since 1970. `expiration_time` is understood too.
     #[serde(rename = "expirationTime", alias = "expiration_time", default)]
-    #[serde(deserialize_with = "whole")]
+    #[serde(deserialize_with = "whole::<0, 253_402_300_799_999, _, _>")]
     #[schema(maximum = 253_402_300_799_999_i64)]
     expiration_time: Option<u64>,
 }

@@ -15,7 +15,8 @@ use super::{
     fields::{Fields, unknown_action},
     frame::{Frame, Section},
     home::Any,
-    notice::{Notice, or_again},
+    notice::{Notice, done_or_gone, or_again},
+    once::FormToken,
     orgs::Org,
     paging::{ITEMS_MAX, Pager, Trail},
     posted::Posted,
@@ -45,6 +46,9 @@ struct Session {
     last_used_at: At,
     expires_at: At,
 }
+
+/// What ends the session of whoever asks for it.
+pub(super) const ENDS_SESSION: &[&str] = &["end-all", "close"];
 
 /// Pages of apps that are looked through for those in organizations; an account has one, unless its
 /// limits were raised or very much is shared with it.
@@ -132,13 +136,13 @@ async fn perform(desk: &Desk, fields: &Fields) -> ApiResult<Response> {
         }
         "heard" => {
             let source = json!({"source": fields.one("source")});
-            api.send::<Value>(Method::POST, "/v1/self/signup-source", &source).await?;
+            api.make::<Value>("/v1/self/signup-source", &source, &FormToken::of(fields)).await?;
             Ok(desk.go(&desk.back(fields.some("back"), "/account"), "heard")?)
         }
         "end-session" => {
             let session = fields.one("session").parse::<SessionId>();
             let session = session.map_err(|_| Error::invalid("the form names no session"))?;
-            api.act(Method::DELETE, &format!("/v1/self/sessions/{session}")).await?;
+            done_or_gone(api.act(Method::DELETE, &format!("/v1/self/sessions/{session}")).await)?;
             Ok(desk.again("session-ended")?)
         }
         "end-all" => {

@@ -19,7 +19,7 @@ use super::{
     records::{Agent, List},
     words::At,
 };
-use crate::error::ApiResult;
+use crate::{error::ApiResult, routes::register};
 
 #[derive(Template)]
 #[template(path = "site/agents.html")]
@@ -32,6 +32,8 @@ struct AgentsPage {
     /// The agent whose name was refused, and the name.
     typed: Option<(AgentId, String)>,
     site_url: String,
+    /// Whether agents may register themselves.
+    takes_agents: bool,
 }
 
 impl AgentsPage {
@@ -214,6 +216,7 @@ async fn view(desk: &Desk, status: StatusCode, said: Said) -> ApiResult<Response
         new_key,
         typed,
         site_url: desk.state.public_url.clone(),
+        takes_agents: register::is_open(&desk.state),
     };
     Ok(desk.page(status, &page)?)
 }

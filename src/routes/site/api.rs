@@ -31,7 +31,7 @@ const PASSED_ON: &[HeaderName] = &[header::COOKIE, header::ORIGIN, header::REFER
 #[derive(Debug, Clone)]
 pub struct InnerRoutes(pub Router);
 
-/// What a form made, or had made when it was sent before: that comes without its secret.
+/// What a form made, or had made when it was sent before: that comes without a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Made<T> {
     /// By this request.
@@ -41,6 +41,12 @@ pub enum Made<T> {
 }
 
 impl<T> Made<T> {
+    /// It, whichever request made it.
+    pub fn made(self) -> T {
+        let (Self::Now(made) | Self::Before(made)) = self;
+        made
+    }
+
     /// The same about something else.
     pub fn map<U>(self, of: impl FnOnce(T) -> U) -> Made<U> {
         match self {
@@ -123,7 +129,8 @@ impl Api {
         self.read(self.call(method, path, Body::from(body)).await?).await
     }
 
-    /// Makes something new; `None` where what the route answers was there before.
+    /// Makes something new, once for this form: a route that takes `Idempotency-Key`; `None` where what
+    /// the route answers was there before.
     ///
     /// # Errors
     /// What the route answers.
@@ -131,16 +138,16 @@ impl Api {
         &self,
         path: &str,
         body: &impl Serialize,
+        form: &FormToken,
     ) -> ApiResult<Option<T>> {
-        let body = serde_json::to_vec(body).map_err(|_| Error::internal())?;
-        let response = self.call(Method::POST, path, Body::from(body)).await?;
+        let response = self.post_once(path, body, form).await?;
         if response.status() != StatusCode::CREATED {
             return Ok(None);
         }
         self.read(response).await.map(Some)
     }
 
-    /// Makes something with a secret, once for this form: a route that takes `Idempotency-Key`.
+    /// Makes something, or a secret of it, once for this form: a route that takes `Idempotency-Key`.
     ///
     /// # Errors
     /// What the route answers.
@@ -150,15 +157,24 @@ impl Api {
         body: &impl Serialize,
         form: &FormToken,
     ) -> ApiResult<Made<T>> {
+        let response = self.post_once(path, body, form).await?;
+        let before = response.headers().contains_key(idempotency::REPLAYED);
+        let made = self.read(response).await?;
+        Ok(if before { Made::Before(made) } else { Made::Now(made) })
+    }
+
+    async fn post_once(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+        form: &FormToken,
+    ) -> ApiResult<Response> {
         let mut keyed = self.clone();
         if let Some(key) = form.key(body)? {
             keyed.headers.insert(idempotency::HEADER, key);
         }
         let body = serde_json::to_vec(body).map_err(|_| Error::internal())?;
-        let response = keyed.call(Method::POST, path, Body::from(body)).await?;
-        let before = response.headers().contains_key(idempotency::REPLAYED);
-        let made = self.read(response).await?;
-        Ok(if before { Made::Before(made) } else { Made::Now(made) })
+        keyed.call(Method::POST, path, Body::from(body)).await
     }
 
     /// Does something without a body whose answer no page shows.

@@ -36,7 +36,7 @@ pub struct Frame {
     /// The page's own address, for its forms: without what the last action did, and without a
     /// fragment, which an answer would be shown at.
     pub here: String,
-    /// The token of the page's forms that make a secret.
+    /// The token of the page's forms that make something.
     pub form: FormToken,
 }
 

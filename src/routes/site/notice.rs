@@ -47,6 +47,7 @@ const DONE: &[(&str, &str, &str)] = &[
     ("app-deleted", TOP, "The app is in the trash. You can bring it back from here."),
     ("app-restored", TOP, "The app is back, with all its data."),
     ("app-purged", TOP, "The app and all its data are destroyed."),
+    ("app-gone", TOP, "That app is not in your trash any more."),
     ("app-woken", TOP, "The app is awake."),
     ("saved", TOP, "Saved."),
     ("link-over", TOP, "That sign-in link no longer works, and you are signed in without it."),
@@ -97,6 +98,7 @@ const DONE: &[(&str, &str, &str)] = &[
     ("withdrawn", "offer", "The offer is withdrawn."),
     ("accepted", TOP, "The app is yours now. You find it under Apps."),
     ("declined", TOP, "The offer is declined."),
+    ("offer-gone", TOP, "That app is not offered to you any more."),
 ];
 
 impl Notice {
@@ -179,6 +181,18 @@ pub async fn or_again<F: Future<Output = ApiResult<Response>>>(
             again(error::status(error.code), error).await
         }
         answered => answered,
+    }
+}
+
+/// That something ended: by this request, or before it, for what ended is not found. A form that is sent
+/// twice ends it once, and has nothing to complain of.
+///
+/// # Errors
+/// Any other failure.
+pub fn done_or_gone(ended: ApiResult<()>) -> ApiResult<()> {
+    match ended {
+        Err(ApiError { error, .. }) if error.code.status() == 404 => Ok(()),
+        ended => ended,
     }
 }
 

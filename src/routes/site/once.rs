@@ -1,4 +1,4 @@
-//! A form that makes a secret is good for one: the token that is drawn for each page, by which a
+//! A form that makes something is good for one: the token that is drawn for each page, by which a
 //! form that is sent twice makes nothing twice. It becomes the `Idempotency-Key` of the request that
 //! the page makes of the API, which remembers it; nothing is kept here.
 
@@ -9,10 +9,11 @@ use rookery_domain::{Error, Result, text::hex};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::fields::Fields;
 use crate::http::idempotency::hash_json;
 
 /// What the field of a form is called that holds it.
-pub const FIELD: &str = "form";
+const FIELD: &str = "form";
 /// Longest token that is taken, in bytes. One of a page is much shorter.
 const LEN_MAX: usize = 64;
 
@@ -30,8 +31,8 @@ impl FormToken {
 
     /// The token that a form sent.
     #[must_use]
-    pub fn sent(text: &str) -> Self {
-        Self(text.to_owned())
+    pub fn of(fields: &Fields) -> Self {
+        Self(fields.one(FIELD).to_owned())
     }
 
     /// The key of a request with this body. The same form with other values is another request.

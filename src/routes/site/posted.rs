@@ -12,7 +12,7 @@ use http::{StatusCode, request::Parts};
 use serde::de::DeserializeOwned;
 
 use super::{
-    FORM_BYTES_MAX,
+    FORM_BYTES_MAX, account,
     app::data::ROW_FORM_BYTES_MAX,
     desk::{Desk, way_back},
     form_text, frame,
@@ -40,6 +40,8 @@ struct SessionEndedPage {
     kept: Kept,
     /// For whom, where the form says so.
     made_for: Option<MadeFor>,
+    /// Whether it was a form that ends the session itself, and may have been sent before.
+    ends_session: bool,
 }
 
 /// What was sent while somebody else is signed in.
@@ -139,10 +141,16 @@ async fn keep(mut parts: Parts, body: Body, state: &AppState) -> ApiResult<Respo
 }
 
 fn session_ended(parts: &Parts, form: Form, state: &State) -> ApiResult<Response> {
+    let kept = Kept::of(parts, &form.fields);
+    let ends_session =
+        kept.fields.iter().any(|(name, value)| {
+            name == "action" && account::ENDS_SESSION.contains(&value.as_str())
+        }) && parts.uri.path() == "/account";
     let page = SessionEndedPage {
         shell: frame(state, None)?,
-        kept: Kept::of(parts, &form.fields),
+        kept,
         made_for: form.made_for,
+        ends_session,
     };
     Ok(show(state, StatusCode::UNAUTHORIZED, &page)?)
 }

@@ -3,7 +3,10 @@
 use askama::Template;
 use axum::response::Response;
 use http::{Method, StatusCode};
-use rookery_domain::{ErrorCode, id::TransferId};
+use rookery_domain::{
+    ErrorCode,
+    id::{AppId, HumanId, TransferId},
+};
 use serde::Deserialize;
 
 use super::{
@@ -22,6 +25,8 @@ use crate::error::{self, ApiResult};
 #[serde(deny_unknown_fields)]
 pub struct Form {
     transfer: TransferId,
+    /// The app that is offered.
+    app: Option<AppId>,
     decision: Decision,
 }
 
@@ -44,6 +49,7 @@ struct Offer {
 
 #[derive(Deserialize)]
 struct OfferedApp {
+    id: AppId,
     slug: String,
     url: String,
 }
@@ -86,6 +92,17 @@ struct Profile {
     email_verified: bool,
 }
 
+/// Of an app, whose it is.
+#[derive(Deserialize)]
+struct Owned {
+    owner: Owner,
+}
+
+#[derive(Deserialize)]
+struct Owner {
+    id: HumanId,
+}
+
 #[derive(Template)]
 #[template(path = "site/transfers.html")]
 struct TransfersPage {
@@ -107,7 +124,7 @@ pub async fn decide(Posted(desk, form): Posted<Form>) -> Response {
 }
 
 async fn perform(desk: &Desk, form: Form) -> ApiResult<Response> {
-    let Form { transfer, decision } = form;
+    let Form { transfer, app, decision } = form;
     let (verb, done) = match decision {
         Decision::Accept => ("accept", "accepted"),
         Decision::Decline => ("decline", "declined"),
@@ -117,11 +134,25 @@ async fn perform(desk: &Desk, form: Form) -> ApiResult<Response> {
         // Seen anew, so that reloading the page decides nothing again.
         Ok(()) => Ok(desk.go("/transfers", done)?),
         Err(failed) => {
+            if let (ErrorCode::NotFound, Some(app)) = (failed.error.code, app) {
+                // A form that was sent before has what it wants.
+                match (decision, is_owner(desk, app).await?) {
+                    (Decision::Accept, true) => return Ok(desk.go("/transfers", done)?),
+                    (Decision::Decline, false) => return Ok(desk.go("/transfers", "offer-gone")?),
+                    _ => {}
+                }
+            }
             let Some(why) = explain(failed.error.code) else { return Err(failed) };
             let notice = Notice::of_refusal(why.to_owned(), None);
             view(desk, error::status(failed.error.code), Some(notice)).await
         }
     }
+}
+
+/// Whether the human owns the app.
+async fn is_owner(desk: &Desk, app: AppId) -> ApiResult<bool> {
+    let found = desk.api.get_if_allowed::<Owned>(&format!("/v1/apps/{app}")).await?;
+    Ok(found.is_some_and(|app| app.owner.id == desk.human))
 }
 
 /// What to tell a human of an offer that cannot be taken; `None` for a failure of the service.

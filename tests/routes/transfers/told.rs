@@ -1,5 +1,6 @@
 //! Who is mailed when others act: an app's owner, and whoever offered the app.
 
+use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
 
 use super::{DELETE, PATCH, POST};
@@ -92,4 +93,13 @@ async fn the_owner_is_mailed_when_somebody_else_moves_or_deletes_the_app() {
     assert_eq!(server.tell(&ada, DELETE, &app, Value::Null).await.status, 204);
     assert_eq!(server.mails(&ada.human.email).await.len(), before + 2, "its own doing");
     assert!(org != other);
+
+    // What is destroyed is told too, once.
+    let purge = format!("{app}/purge");
+    assert_eq!(server.ask(&bob, POST, &purge, Value::Null).await.status, 204);
+    let (subject, text) = newest(&server, &ada).await;
+    assert_eq!(subject, format!("The app {slug} was destroyed"));
+    assert!(text.contains("bob@example.org has destroyed the app"), "{text}");
+    server.ask(&bob, POST, &purge, Value::Null).await.error(ErrorCode::AppNotFound);
+    assert_eq!(server.mails(&ada.human.email).await.len(), before + 3);
 }

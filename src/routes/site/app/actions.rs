@@ -2,6 +2,7 @@
 
 use axum::{extract::Path, response::Response};
 use http::Method;
+use rookery_domain::ErrorCode;
 use serde::Deserialize;
 
 use crate::{
@@ -35,11 +36,11 @@ pub async fn act(Path(id): Path<String>, Posted(desk, form): Posted<Form>) -> Re
 }
 
 async fn perform(desk: &Desk, id: &str, form: Form) -> ApiResult<Response> {
-    let Form { action, back } = form;
+    let Form { action, back: from } = form;
     let api = &desk.api;
     let (own, app) = (format!("/v1/self/apps/{id}"), format!("/v1/apps/{id}"));
     let page = format!("/apps/{id}");
-    let back = |otherwise: &str| desk.back(back.as_deref(), otherwise);
+    let back = |otherwise: &str| desk.back(from.as_deref(), otherwise);
     let (path, done) = match action {
         Action::Favorite => {
             api.act(Method::PUT, &format!("{own}/favorite")).await?;
@@ -59,8 +60,16 @@ async fn perform(desk: &Desk, id: &str, form: Form) -> ApiResult<Response> {
             (page, "app-restored")
         }
         Action::Purge => {
-            api.act(Method::POST, &format!("{app}/purge")).await?;
-            ("/trash".to_owned(), "app-purged")
+            match api.act(Method::POST, &format!("{app}/purge")).await {
+                // Sent by the trash, where it was destroyed before.
+                Err(failed) if failed.error.code == ErrorCode::AppNotFound && from.is_some() => {
+                    (back("/trash"), "app-gone")
+                }
+                purged => {
+                    purged?;
+                    ("/trash".to_owned(), "app-purged")
+                }
+            }
         }
         Action::Wake => {
             api.act(Method::POST, &format!("{app}/wake")).await?;

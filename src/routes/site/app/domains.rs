@@ -17,6 +17,7 @@ use crate::{
         fields::{Fields, unknown_action},
         frame::Frame,
         notice::{Notice, or_again},
+        once::FormToken,
         posted::Posted,
         words::At,
     },
@@ -119,13 +120,18 @@ async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static s
     match fields.one("action") {
         "add" => {
             let body = json!({"domain": fields.one("domain")});
-            desk.api.send::<Value>(Method::POST, &path, &body).await?;
+            desk.api.make::<Value>(&path, &body, &FormToken::of(fields)).await?;
             Ok("domain-added")
         }
         "remove" => {
             // Without a name the API removes them all.
             let name: String = byte_serialize(fields.one("domain").as_bytes()).collect();
-            desk.api.act(Method::DELETE, &format!("{path}?domain={name}")).await?;
+            let path = format!("{path}?domain={name}");
+            match desk.api.act(Method::DELETE, &path).await {
+                // Of the app itself the page would have nothing to say.
+                Err(failed) if failed.error.code == ErrorCode::DomainNotFound => {}
+                removed => removed?,
+            }
             Ok("domain-removed")
         }
         _ => Err(unknown_action().into()),

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::response::Response;
-use http::{Method, StatusCode};
+use http::StatusCode;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -13,6 +13,7 @@ use crate::{
         desk::Desk,
         frame::{Frame, Section},
         notice::{Notice, or_again},
+        once::FormToken,
         paging::{ITEMS_MAX, ONLY, Pager, Trail},
         posted::Posted,
         records::List,
@@ -33,6 +34,9 @@ struct OrgsPage {
 #[derive(Deserialize)]
 pub struct Form {
     name: String,
+    /// The token of the form.
+    #[serde(default)]
+    form: FormToken,
 }
 
 /// The page.
@@ -40,10 +44,14 @@ pub async fn page(desk: Desk) -> Response {
     desk.answer(view(&desk, StatusCode::OK, None, String::new()).await)
 }
 
-/// Makes an organization, and goes there.
+/// Makes an organization, once for this form, and goes there.
 pub async fn create(Posted(desk, form): Posted<Form>) -> Response {
-    let made = desk.api.send::<Org>(Method::POST, "/v1/orgs", &json!({"name": form.name})).await;
-    let answered = made.and_then(|org| Ok(desk.go(&format!("/orgs/{}", org.id), "org-created")?));
+    let body = json!({"name": form.name});
+    let made = desk.api.make::<Org>("/v1/orgs", &body, &form.form).await;
+    let answered = made.and_then(|org| {
+        let page = format!("/orgs/{}", org.made().id);
+        Ok(desk.go(&page, "org-created")?)
+    });
     let again = |status, error| {
         let notice = Notice::of_form(&error, "create", "", &["name"]);
         view(&desk, status, Some(notice), form.name)

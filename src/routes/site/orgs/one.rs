@@ -5,7 +5,7 @@ use askama::Template;
 use axum::{extract::Path, response::Response};
 use http::{Method, StatusCode};
 use rookery_domain::{
-    Error,
+    Error, ErrorCode,
     id::{HumanId, OrgId},
 };
 use serde::Deserialize;
@@ -18,7 +18,8 @@ use crate::{
         desk::Desk,
         fields::{Fields, unknown_action},
         frame::{Frame, Section},
-        notice::{Notice, or_again},
+        notice::{Notice, done_or_gone, or_again},
+        once::FormToken,
         paging::{ITEMS_MAX, Pager, Trail},
         posted::Posted,
         records::{App, List},
@@ -104,12 +105,23 @@ async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static s
         }
         "add-member" => {
             let member = json!({"email": fields.one("email"), "role": fields.some("role")});
-            api.send::<Value>(Method::POST, &format!("{org}/members"), &member).await?;
+            let members = format!("{org}/members");
+            api.make::<Value>(&members, &member, &FormToken::of(fields)).await?;
             Ok("org-member-added")
         }
         "set-role" => {
             let role = json!({"role": fields.one("role")});
-            api.send::<Value>(Method::PATCH, &one()?, &role).await?;
+            match api.send::<Value>(Method::PATCH, &one()?, &role).await {
+                // Whoever is an admin no more by this form may send it again.
+                Err(failed) if failed.error.code == ErrorCode::Forbidden => {
+                    let is_mine = fields.one("member") == desk.human.to_string();
+                    let now = api.get::<Org>(&org).await?;
+                    if !is_mine || now.role != fields.one("role") {
+                        return Err(failed);
+                    }
+                }
+                set => drop(set?),
+            }
             Ok("role-set")
         }
         "remove-member" => {
@@ -117,7 +129,9 @@ async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static s
             Ok("org-member-removed")
         }
         "leave" => {
-            api.act(Method::DELETE, &format!("{org}/members/{}", desk.human)).await?;
+            let left = api.act(Method::DELETE, &format!("{org}/members/{}", desk.human)).await;
+            // To whoever has left it is not there.
+            done_or_gone(left)?;
             Ok("org-left")
         }
         _ => Err(unknown_action().into()),
@@ -125,7 +139,7 @@ async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static s
 }
 
 fn unknown() -> Error {
-    Error::new(rookery_domain::ErrorCode::NotFound, "no such organization")
+    Error::new(ErrorCode::NotFound, "no such organization")
 }
 
 async fn view(

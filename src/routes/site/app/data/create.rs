@@ -15,6 +15,7 @@ use crate::{
         desk::Desk,
         frame::Frame,
         notice::{Notice, or_again},
+        once::FormToken,
         posted::{Posted, PostedRow},
         words,
     },
@@ -26,6 +27,9 @@ pub struct Form {
     #[serde(default)]
     pub(super) key: String,
     pub(super) data: String,
+    /// The token of the form.
+    #[serde(default)]
+    pub(super) form: FormToken,
 }
 
 /// The body of a create.
@@ -53,11 +57,12 @@ struct NewRowPage {
 
 /// The page.
 pub async fn page(desk: Desk, Path((id, collection)): Path<(String, String)>) -> Response {
-    let form = Form { key: String::new(), data: "{\n  \n}".to_owned() };
+    let data = "{\n  \n}".to_owned();
+    let form = Form { key: String::new(), data, form: FormToken::default() };
     desk.answer(view(&desk, &id, &collection, StatusCode::OK, None, None, form).await)
 }
 
-/// Creates it.
+/// Creates it, once for this form.
 pub async fn submit(
     Path((id, collection)): Path<(String, String)>,
     Posted(desk, form): PostedRow<Form>,
@@ -71,7 +76,7 @@ async fn create(desk: &Desk, id: &str, collection: &str, form: Form) -> ApiResul
     let answered = match RawValue::from_string(form.data.clone()) {
         Ok(data) => {
             let body = Create { key, data: &data };
-            desk.api.create::<Row>(&collection_path(id, collection), &body).await
+            desk.api.create::<Row>(&collection_path(id, collection), &body, &form.form).await
         }
         Err(why) => Err(Error::invalid(format!("this is not JSON: {why}")).into()),
     };

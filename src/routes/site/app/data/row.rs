@@ -5,7 +5,7 @@ use askama::Template;
 use axum::{extract::Path, response::Response};
 use http::{Method, StatusCode};
 use rookery_actors::feed;
-use rookery_domain::{Error, ErrorCode, principal::Caller};
+use rookery_domain::{Error, ErrorCode, json::Object, principal::Caller};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -24,6 +24,7 @@ use crate::{
         desk::Desk,
         frame::Frame,
         notice::{Notice, or_again},
+        once::FormToken,
         posted::{Posted, PostedRow},
     },
 };
@@ -141,14 +142,21 @@ async fn perform(desk: &Desk, at: RowAt<'_>, action: Action) -> ApiResult<Respon
     let (answered, to, done) = match action {
         Action::Save { version, data, base } => return save(desk, at, version, data, base).await,
         Action::Delete { version } => {
-            let path = format!("{path}?if_match={}", number(&version)?);
-            (desk.api.act(Method::DELETE, &path).await, list, "row-deleted")
+            let deletion = format!("{path}?if_match={}", number(&version)?);
+            let mut deleted = desk.api.act(Method::DELETE, &deletion).await;
+            if is_missing(&deleted) && is_in_trash(desk, &path).await? {
+                deleted = Ok(());
+            }
+            (deleted, list, "row-deleted")
         }
         Action::Restore => {
             (desk.api.act(Method::POST, &format!("{path}/restore")).await, page, "row-restored")
         }
         Action::Purge => {
-            (desk.api.act(Method::DELETE, &format!("{path}/purge")).await, list, "row-purged")
+            let purged = desk.api.act(Method::DELETE, &format!("{path}/purge")).await;
+            // Whoever may destroy a row is told that it is not there only where nothing is left of it.
+            let purged = if is_missing(&purged) { Ok(()) } else { purged };
+            (purged, list, "row-purged")
         }
     };
     match answered {
@@ -161,6 +169,17 @@ async fn perform(desk: &Desk, at: RowAt<'_>, action: Action) -> ApiResult<Respon
             or_again(answered, again).await
         }
     }
+}
+
+/// Whether the row that something was to be done to is not there.
+fn is_missing(done: &ApiResult<()>) -> bool {
+    done.as_ref().is_err_and(|failed| failed.error.code == ErrorCode::RowNotFound)
+}
+
+/// Whether the row at this path is one that was deleted.
+async fn is_in_trash(desk: &Desk, path: &str) -> ApiResult<bool> {
+    let row = desk.api.get_if_allowed::<Row>(&format!("{path}?include_deleted=true")).await?;
+    Ok(row.is_some_and(|row| row.deleted_at.is_some()))
 }
 
 fn number(version: &str) -> Result<u64, Error> {
@@ -186,6 +205,8 @@ async fn save(
     let page = Way::back(desk, at.id, at.collection).to(&row_page(at.id, at.collection, at.key));
     let answered = answered.and_then(|_| Ok(desk.go(&page, "saved")?));
     let again = async |status, error: Error| match current(&error) {
+        // What was to be written stands there: the same form was sent before.
+        Some(current) if wrote(&data, &current) => Ok(desk.go(&page, "saved")?),
         // Somebody was faster: both are shown, and the next try is against what is there now.
         Some(current) => {
             let merge = Merge::of(&base, &data, current.data.get());
@@ -200,7 +221,8 @@ async fn save(
         None if error.code == ErrorCode::RowNotFound => gone(desk, at, data).await,
         // Nor has the row a page then.
         None if error.code == ErrorCode::CollectionNotFound => {
-            let form = create::Form { key: at.key.to_owned(), data };
+            let form = FormToken::default();
+            let form = create::Form { key: at.key.to_owned(), data, form };
             let notice = Some(refusal(&error, "create", &[]));
             create::view(desk, at.id, at.collection, status, notice, None, form).await
         }
@@ -218,6 +240,12 @@ fn current(error: &Error) -> Option<Row> {
         return None;
     }
     serde_json::from_str(error.current.as_deref()?).ok()
+}
+
+/// Whether the row is what `data` was to make of it.
+fn wrote(data: &str, row: &Row) -> bool {
+    let [wanted, there] = [data, row.data.get()].map(Object::parse);
+    matches!((wanted, there), (Ok(wanted), Ok(there)) if wanted.text() == there.text())
 }
 
 async fn gone(desk: &Desk, at: RowAt<'_>, data: String) -> ApiResult<Response> {

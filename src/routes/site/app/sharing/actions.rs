@@ -17,7 +17,7 @@ use crate::{
         desk::Desk,
         fields::{Fields, unknown_action},
         notice::{Notice, or_again},
-        once::{self, FormToken},
+        once::FormToken,
         posted::Posted,
         words,
     },
@@ -104,7 +104,7 @@ async fn members(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
             if let Some(role) = role {
                 member["custom_role"] = role.into();
             }
-            api.send::<Value>(Method::POST, &all, &member).await?;
+            api.make::<Value>(&all, &member, &FormToken::of(fields)).await?;
             Ok(Ended::Done("member-added"))
         }
         "set-role" => {
@@ -128,7 +128,7 @@ async fn links(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
             grant.extend(fields.number("max_uses").map(|uses| ("max_uses".to_owned(), uses)));
             grant.extend(lifetime(fields).map(|end| ("expires_in_s".to_owned(), end)));
             let path = format!("/v1/apps/{id}/grants");
-            let made = api.make::<Record>(&path, &grant, &token(fields)).await?;
+            let made = api.make::<Record>(&path, &grant, &FormToken::of(fields)).await?;
             Ok(Ended::Shown(made.map(|record| Once {
                 title: "The grant link",
                 text: "Whoever opens it has the role, until you revoke it. It is shown this once.",
@@ -144,7 +144,7 @@ async fn links(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
             let mut preview = Map::new();
             preview.extend(lifetime(fields).map(|end| ("expires_in_s".to_owned(), end)));
             let path = format!("/v1/apps/{id}/preview-tokens");
-            let made = api.make::<Record>(&path, &preview, &token(fields)).await?;
+            let made = api.make::<Record>(&path, &preview, &FormToken::of(fields)).await?;
             Ok(Ended::Shown(made.map(|record| Once {
                 title: "The preview link",
                 text: "Whoever opens it reads what anyone may, and writes nothing. It is shown this once.",
@@ -158,7 +158,7 @@ async fn links(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
         }
         _ => {
             let path = format!("/v1/apps/{id}/share-link/rotate");
-            api.act(Method::POST, &path).await?;
+            api.make::<Value>(&path, &json!({}), &FormToken::of(fields)).await?;
             Ok(Ended::Done("link-rotated"))
         }
     }
@@ -180,11 +180,11 @@ async fn credentials(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended>
                 "operations": fields.all("operation"),
                 "scope": if fields.one("scope") == "own" { "own" } else { "all" },
             });
-            let made = api.make(&all, &credential, &token(fields)).await?;
+            let made = api.make(&all, &credential, &FormToken::of(fields)).await?;
             Ok(shown_token("The credential's token", made))
         }
         "rotate-credential" => {
-            let made = api.make(&one("/rotate")?, &json!({}), &token(fields)).await?;
+            let made = api.make(&one("/rotate")?, &json!({}), &FormToken::of(fields)).await?;
             Ok(shown_token("The new token; the old one works for a while yet", made))
         }
         "pause-credential" => {
@@ -211,11 +211,6 @@ fn shown_token(title: &'static str, made: Made<Record>) -> Ended {
     }))
 }
 
-/// The token of the form.
-fn token(fields: &Fields) -> FormToken {
-    FormToken::sent(fields.one(once::FIELD))
-}
-
 async fn ownership(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
     let path = format!("/v1/apps/{id}/transfer");
     if fields.one("action") == "withdraw" {
@@ -223,7 +218,7 @@ async fn ownership(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
         return Ok(Ended::Done("withdrawn"));
     }
     let offer = json!({"email": fields.one("email")});
-    desk.api.send::<Value>(Method::POST, &path, &offer).await?;
+    desk.api.make::<Value>(&path, &offer, &FormToken::of(fields)).await?;
     Ok(Ended::Done("offered"))
 }
 

@@ -185,8 +185,9 @@ async fn rehearse(
     number: u32,
 ) -> Result<Rehearsal, Error> {
     let caller = Caller::Human { human: desk.human, share: None, network: None };
-    let request = RollBack { caller, number, force: true, dry_run: true };
-    match desk.state.rooms.control().roll_back(app, request).await {
+    let request = RollBack { caller, number, force: true, dry_run: true, idempotency: None };
+    let tried = desk.state.rooms.control().roll_back(app, request).await;
+    match tried.and_then(|tried| tried.fresh().ok_or_else(Error::internal)) {
         Ok(deployed) => Ok(Rehearsal::of(deployed, app)),
         Err(error) if error.code.status() < 500 => {
             Ok(Rehearsal { refused: Some(error.message), ..Rehearsal::default() })

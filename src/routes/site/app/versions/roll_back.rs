@@ -1,17 +1,27 @@
 //! `POST /apps/:id/versions/:number`: deploys the content of an earlier version as a new one,
 //! through the gate that every deploy goes through.
 
+use std::sync::Arc;
+
 use axum::{extract::Path, response::Response};
-use rookery_actors::control::RollBack;
+use rookery_actors::{
+    app::message::{Idempotency, Renderer},
+    control::RollBack,
+};
+use rookery_domain::{
+    Error,
+    idempotency::{Idempotent, IdempotentRequest, StoredResponse},
+};
 use serde::Deserialize;
 
 use super::one;
 use crate::{
     error::{ApiError, ApiResult},
-    http::auth::permission::AppOwner,
+    http::{auth::permission::AppOwner, idempotency::hash_json, reply::to_json},
     routes::site::{
         desk::Desk,
         notice::{Notice, or_again},
+        once::FormToken,
         posted::Posted,
     },
 };
@@ -22,9 +32,22 @@ pub struct Form {
     /// Set when the human has read what breaks, and goes on.
     #[serde(default)]
     force: Option<String>,
+    /// The token of the form.
+    #[serde(default)]
+    form: FormToken,
 }
 
-/// Goes back. No route of the API does this, so the page names the permission that a deploy's
+/// What is kept of a version that was made: its number.
+fn made(version: u32) -> StoredResponse {
+    StoredResponse { status: 201, location: None, body: to_json(&version) }
+}
+
+/// The version that was made by an earlier request of the same form.
+fn made_before(first: &StoredResponse) -> Result<u32, Error> {
+    serde_json::from_str(&first.body).map_err(|_| Error::internal())
+}
+
+/// Goes back, once for this form. No route of the API does this, so the page names the permission that a deploy's
 /// route would: the owner, from the site's own origin.
 pub async fn submit(
     owner: Result<AppOwner, ApiError>,
@@ -43,13 +66,27 @@ async fn roll_back(
 ) -> ApiResult<Response> {
     let AppOwner { app, caller, .. } = owner?;
     let version = one::parse(number)?;
-    let request = RollBack { caller, number: version, force: form.force.is_some(), dry_run: false };
+    let force = form.force.is_some();
+    let idempotency = form.form.key(&[&*app.id().to_string(), number])?.map(|key| {
+        let parts = ["roll back", key.to_str().unwrap_or_default()];
+        Idempotency {
+            request: IdempotentRequest::new(caller.principal(), &parts, hash_json(&force)),
+            collection: None,
+            location_base: String::new(),
+            render: Some(Renderer(Arc::new(|_, root| made(root.record.version)))),
+        }
+    });
+    let request = RollBack { caller, number: version, force, dry_run: false, idempotency };
     match desk.state.rooms.control().roll_back(&app, request).await {
         // A version that is not there has no page.
         Err(failed) if failed.code.status() == 404 => Err(failed.into()),
         rolled_back => {
             let answered = rolled_back.and_then(|deployed| {
-                desk.go(&format!("/apps/{id}/versions/{}", deployed.report.version), "rolled-back")
+                let made = match deployed {
+                    Idempotent::Fresh(deployed) => deployed.report.version,
+                    Idempotent::Replayed(first) => made_before(&first)?,
+                };
+                desk.go(&format!("/apps/{id}/versions/{made}"), "rolled-back")
             });
             let again =
                 |status, error| one::view(desk, id, number, status, Some(Notice::refused(&error)));
