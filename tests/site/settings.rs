@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Owned, POST};
-use crate::harness::apps::guestbook;
+use crate::harness::apps::{guestbook, open_collection};
 
 #[tokio::test]
 async fn settings_are_those_of_the_api() {

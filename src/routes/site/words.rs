@@ -234,12 +234,12 @@ fn about_member(message: &str) -> Option<String> {
 pub fn quoted(message: &str) -> String {
     let mut pieces: Vec<&str> = message.split('`').collect();
     // A back-tick alone is somebody's own.
-    let alone = (pieces.len() % 2 == 0).then(|| pieces.pop()).flatten();
+    let alone = pieces.len().is_multiple_of(2).then(|| pieces.pop()).flatten();
     let mut text = String::with_capacity(message.len());
     for (index, piece) in pieces.into_iter().enumerate() {
-        text.push_str(if index % 2 == 0 { "" } else { "“" });
+        text.push_str(if index.is_multiple_of(2) { "" } else { "“" });
         text.push_str(piece);
-        text.push_str(if index % 2 == 0 { "" } else { "”" });
+        text.push_str(if index.is_multiple_of(2) { "" } else { "”" });
     }
     text.extend(alone.into_iter().flat_map(|rest| ["`", rest]));
     text
