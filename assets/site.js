@@ -209,32 +209,80 @@
 
   // A list that was refused says why above an empty table, as it does without script. One that is only
   // asked for again says so in its line of news.
+  const asked = ({ target, requestConfig: { elt } }) => target.id === 'rows' && elt.id !== 'rows';
   document.addEventListener('htmx:beforeSwap', ({ detail }) => {
-    const { target, xhr, requestConfig: { elt } } = detail;
-    if (target.id === 'rows' && elt.id !== 'rows' && [400, 403].includes(xhr.status)) {
+    if (asked(detail) && [400, 403].includes(detail.xhr.status)) {
       detail.shouldSwap = true;
       detail.isError = false;
     }
   });
 
-  // A table that is shown anew stays where it was scrolled to; focus stays by the ids of its links.
+  // What a reader asked for and waits for is seen and said to be on its way. Where it does not come, the
+  // rows stay, and it is said at the form why, in the words of the page that came instead.
+  const said = (words) => { document.getElementById('said').textContent = words; };
+  document.addEventListener('htmx:beforeRequest', ({ detail }) => {
+    if (!asked(detail)) return;
+    detail.target.setAttribute('aria-busy', 'true');
+    said('Loading …');
+  });
+  const whyNot = ({ status, responseText }) => {
+    const page = new DOMParser().parseFromString(responseText, 'text/html');
+    const words = [...page.querySelectorAll('main h1, main h1 + p')].map((it) => it.textContent.trim().replace(/\.?$/, '.'));
+    if (words.length) return words.join(' ');
+    if (status === 0) return 'The connection is lost. Try again.';
+    if (status === 429) return 'That was a lot at once. Wait a moment, then try again.';
+    return status < 500 ? 'That did not work. Load the page anew.' : 'The service could not do that. Try again in a moment.';
+  };
+  document.addEventListener('htmx:afterRequest', ({ detail }) => {
+    const { xhr, successful } = detail;
+    if (successful || !asked(detail) || xhr.getResponseHeader('hx-redirect')) return;
+    document.getElementById('rows').removeAttribute('aria-busy');
+    said('');
+    const text = document.createElement('p');
+    text.className = 'notice refused';
+    text.setAttribute('role', 'alert');
+    text.textContent = `${whyNot(xhr)} The rows below are still those from before.`;
+    const notice = document.getElementById('notice');
+    notice.replaceChildren(text);
+    notice.focus();
+  });
+
+  // A table that is shown anew stays where it was scrolled to; focus stays by the ids of its links. From
+  // a row that is there no more it goes on to the next one.
   let scrolled = 0;
+  let onward = null;
   const table = () => document.getElementById('rows-table');
-  document.addEventListener('htmx:beforeSwap', () => { scrolled = table()?.scrollLeft ?? 0; });
-  document.addEventListener('htmx:afterSwap', ({ detail: { target, requestConfig } }) => {
+  document.addEventListener('htmx:beforeSwap', ({ detail: { target } }) => {
+    scrolled = table()?.scrollLeft ?? 0;
+    const links = [...document.querySelectorAll('#rows tbody a')];
+    const at = links.indexOf(document.activeElement);
+    const held = target.id === 'rows' && target.contains(document.activeElement);
+    onward = held ? links.slice(at < 0 ? links.length : at).map(({ id }) => id) : null;
+  });
+  document.addEventListener('htmx:afterSwap', ({ detail }) => {
     if (table()) table().scrollLeft = scrolled;
-    if (target.id !== 'rows' || requestConfig.elt.id === 'rows') return;
-    // What a reader asked for is said; and a way on that is there no more leaves the focus at the rows.
+    if (detail.target.id !== 'rows') return;
     const rows = document.getElementById('rows');
-    document.getElementById('said').textContent = rows.dataset.said;
-    if (document.activeElement === document.body) (table() ?? rows).focus({ preventScroll: true });
+    const lost = document.activeElement === document.body;
+    if (!asked(detail)) {
+      said(''); // how many there were is no longer true
+      const next = onward?.map((id) => document.getElementById(id)).find(Boolean);
+      if (lost && onward) (next ?? table() ?? rows).focus({ preventScroll: true });
+      return;
+    }
+    // What a reader asked for is said; and a way on that is there no more leaves the focus at the rows.
+    said(rows.dataset.said);
+    if (lost) (table() ?? rows).focus({ preventScroll: true });
+    attend();
   });
 
   // A refusal that comes in place of a part of the page has the focus at its field, as one that comes
-  // with a page has, whatever its address leads to.
-  const attend = () => { document.querySelector('[aria-invalid=true]')?.focus(); };
+  // with a page has, whatever its address leads to; and itself where the page has no such field.
+  const attend = () => {
+    (document.querySelector('[aria-invalid=true]') ?? document.querySelector('#notice:has(> .refused)'))?.focus();
+  };
   attend();
-  document.addEventListener('htmx:oobAfterSwap', attend);
+  document.addEventListener('htmx:oobAfterSwap', ({ target: { id } }) => { if (id !== 'count') attend(); });
 
   const enhance = (root) => { localTimes(root); copyButtons(root); plots(root); pushes(root); };
   enhance(document);

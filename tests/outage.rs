@@ -108,6 +108,8 @@ async fn writes_are_unavailable_and_the_log_tells_why_while_the_database_only_re
     };
     write("before").await.expect(201);
     let human = server.human("ada@example.org").await;
+    let agent = server.agent(&human).await;
+    let own = server.deploy(&agent.key, json!({"manifest": guestbook()})).await;
     let ask_for_code = async || {
         let form = server.by(&human, Method::POST, "/agents").form(&[("action", "claim-code")]);
         Answer::of(form).await
@@ -129,6 +131,11 @@ async fn writes_are_unavailable_and_the_log_tells_why_while_the_database_only_re
     assert_eq!(log.line_of(&page)["error.code"], "unavailable");
     page.header("retry-after");
     assert!(!page.text.contains("read-only"), "{}", page.text);
+    // That an app is opened cannot be noted, and leads there all the same.
+    let open = server.by(&human, Method::POST, &format!("/apps/{}", own.id));
+    let opened = Answer::of(open.form(&[("action", "open")])).await;
+    assert_eq!(opened.status, 303, "{}", opened.text);
+    assert!(opened.header("location").starts_with("/authorize?app="));
     server.get("/ready").await.error(ErrorCode::Unavailable);
     let rows = Answer::of(server.call(Method::GET, &path, &owner)).await.expect(200);
     assert_eq!(rows["items"].as_array().expect("items").len(), 1, "reads go on");

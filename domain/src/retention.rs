@@ -53,11 +53,11 @@ pub fn is_bounded(manifest: &Manifest, overrides: &BTreeMap<String, Retention>) 
 /// `invalid_request` that names the axis out of bounds.
 fn check(bounds: Retention) -> Result<()> {
     if bounds.max_age_days.is_some_and(|days| !(1..=MAX_AGE_DAYS_MAX).contains(&days)) {
-        let message = format!("`max_age_days` must be from 1 to {MAX_AGE_DAYS_MAX} days");
+        let message = format!("`max_age_days` must be from 1 to {MAX_AGE_DAYS_MAX}");
         return Err(Error::invalid(message));
     }
     if bounds.max_rows.is_some_and(|rows| !(1..=MAX_ROWS_MAX).contains(&rows)) {
-        return Err(Error::invalid(format!("`max_rows` must be from 1 to {MAX_ROWS_MAX} rows")));
+        return Err(Error::invalid(format!("`max_rows` must be from 1 to {MAX_ROWS_MAX}")));
     }
     Ok(())
 }

@@ -149,12 +149,14 @@ fn facts(decl: &Collection, kept: Retention) -> Vec<String> {
     if let Some(AnonWriteBudget { per_ip_per_day, per_app_day }) = decl.anon_write_budget {
         if let Some(count) = per_ip_per_day {
             facts.push(format!(
-                "Visitors of one network who are no members write {count} times a day."
+                "Visitors of one network who are no members write {} a day.",
+                several(count, "once", "times")
             ));
         }
         if let Some(count) = per_app_day {
             facts.push(format!(
-                "All visitors together who are no members write {count} times a day."
+                "All visitors together who are no members write {} a day.",
+                several(count, "once", "times")
             ));
         }
     }
@@ -164,13 +166,25 @@ fn facts(decl: &Collection, kept: Retention) -> Vec<String> {
     }
     facts.push(match (kept.max_age_days, kept.max_rows) {
         (None, None) => "Rows are kept until they are deleted.".to_owned(),
-        (Some(days), None) => format!("Rows are deleted after {days} days."),
-        (None, Some(rows)) => format!("Only the newest {rows} rows are kept."),
-        (Some(days), Some(rows)) => {
-            format!("Rows are deleted after {days} days, and beyond the newest {rows}.")
+        (Some(days), None) => {
+            format!("Rows are deleted after {}.", several(days.into(), "1 day", "days"))
         }
+        (None, Some(rows)) => {
+            let kept = if rows == 1 { "is" } else { "are" };
+            format!("Only the newest {} {kept} kept.", several(rows, "row", "rows"))
+        }
+        (Some(days), Some(rows)) => format!(
+            "Rows are deleted after {}, and beyond the newest {}.",
+            several(days.into(), "1 day", "days"),
+            several(rows, "row", "rows"),
+        ),
     });
     facts
+}
+
+/// What is said of one, or how many there are with the word for several.
+fn several(count: u64, one: &str, word: &str) -> String {
+    if count == 1 { one.to_owned() } else { format!("{count} {word}") }
 }
 
 fn reach(manifest: &Manifest, unrestricted: bool) -> Vec<String> {

@@ -48,6 +48,31 @@ test('guestbook: a visitor signs, sees others live, and deletes only its own', (
     await page.locator('li p', { hasText: 'Hello' }).waitFor({ state: 'detached' });
   }));
 
+test('guestbook: from an entry that is gone the focus goes on to the next', () => withPage(browser,
+  (service) => {
+    example('guestbook')(service);
+    service.write('entries', 'old', { name: 'Ada', message: 'Old' });
+  },
+  async ({ page }) => {
+    await page.getByText('Old').waitFor();
+    await page.getByLabel('Your name').fill('Me');
+    for (const message of ['First', 'Second']) {
+      await page.getByLabel('Your message').fill(message);
+      await page.getByRole('button', { name: 'Sign the book' }).click();
+      await page.locator('li p', { hasText: message }).waitFor();
+    }
+    page.on('dialog', (dialog) => dialog.accept());
+    const remove = async (message) => {
+      const entry = page.locator('li', { hasText: message });
+      await entry.getByRole('button').click();
+      await entry.waitFor({ state: 'detached' });
+    };
+    await remove('Second');
+    await page.waitForFunction(() => document.activeElement.closest('li')?.textContent.includes('First'));
+    await remove('First');
+    await page.waitForFunction(() => document.activeElement.id === 'entries');
+  }));
+
 test('guestbook: a refusal is a sentence and the words are kept', () => withPage(browser,
   (service) => {
     example('guestbook')(service);

@@ -82,3 +82,11 @@ async fn a_live_app_has_all_its_forms() {
     owned.see("/sharing").await.says("Add a member").says("New credential");
     owned.see("/settings").await.says("Who can open it").says("How long rows are kept");
 }
+
+#[tokio::test]
+async fn the_list_of_apps_opens_none_that_was_taken_down() {
+    let owned = closed().await;
+    owned.server.see(&owned.ada, "/").await.says("Taken down").hides("value=\"open\"");
+    let live = Owned::with(json!({"collections": {"entries": open_collection()}})).await;
+    live.server.see(&live.ada, "/").await.says("value=\"open\"");
+}

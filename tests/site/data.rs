@@ -379,3 +379,62 @@ async fn rows_are_nobody_elses_to_see() {
         answer.hides("Ada").hides(&owned.app.slug);
     }
 }
+
+#[tokio::test]
+async fn what_is_wrong_with_typed_json_is_said_by_its_own_lines_and_depth() {
+    let owned = with_rows().await;
+    let nested = |depth: usize| format!("{}1{}", "{\"a\":".repeat(depth), "}".repeat(depth));
+    for (data, says) in [
+        ("{\"a\":1,\"a\":2}".to_owned(), "“a” occurs twice at line 1 column 10"),
+        ("{\n\"a\": \"\\u0000\"}".to_owned(), "NUL (\\u0000) at line 2 column 13"),
+        (nested(64), "The content nests deeper than 63 levels."),
+        ("[".repeat(90) + &"]".repeat(90), "The content nests deeper than 63 levels."),
+    ] {
+        let made = owned.submit("/data/entries/new", &[("key", ""), ("data", &data)]).await;
+        assert_eq!(made.status, 400, "{}", made.text);
+        made.says(says);
+        let at = editor(&owned, "k1").await;
+        save(&owned, "k1", &data, &at).await.says(says);
+    }
+    owned.submit("/data/entries/new", &[("key", "deep"), ("data", &nested(63))]).await.led_to();
+}
+
+#[tokio::test]
+async fn a_row_that_the_service_cannot_take_now_is_kept_and_sent_again() {
+    let owned = with_rows().await;
+    let at = editor(&owned, "k1").await;
+    owned.agent(Method::DELETE, "", json!(null)).await.expect(200);
+    let page = "/data/entries/new?back=x";
+    let typed = "{\"text\": \"<typed> & kept\"}";
+    let away = owned.submit(page, &[("key", "late"), ("data", typed)]).await;
+    assert_eq!(away.status, 410);
+    let kept = "name=\"data\" value=\"{&#34;text&#34;: &#34;&#60;typed&#62; &#38; kept&#34;}\"";
+    away.says("This app is in the trash").says("Send it again").says(kept);
+    away.says(&format!("action=\"{}\"", owned.page(page))).says("name=\"made_for\"");
+    let saved = save(&owned, "k1", typed, &at).await;
+    assert_eq!(saved.status, 410);
+    saved.says(kept).says("name=\"action\" value=\"save\"").says("name=\"base\"");
+    // What was only asked for has nothing to keep.
+    owned.see(page).await.says("This app is in the trash").hides("Send it again");
+    owned.agent(POST, "/restore", json!({})).await.expect(200);
+    owned.submit(page, &[("key", "late"), ("data", typed)]).await.led_to();
+}
+
+#[tokio::test]
+async fn what_strangers_wrote_keeps_its_direction_to_itself() {
+    let owned = with_rows().await;
+    let at = editor(&owned, "k1").await;
+    save(&owned, "k1", "{\"name\":\"שלום\",\"n\":1,\"note\":\"x\"}", &at).await.led_to();
+    let row = owned.see("/data/entries/rows/k1").await;
+    row.says("<bdi>Ada</bdi> → <bdi>שלום</bdi>").says(" by <bdi>");
+    owned.see("/data/entries").await.says("<span class=\"clip\" dir=\"auto\">שלום</span>");
+}
+
+#[tokio::test]
+async fn no_back_tick_of_the_api_stands_in_a_page() {
+    let owned = with_rows().await;
+    let refused = owned.see("/data/entries?field=title&op=exists&value=perhaps").await;
+    assert_eq!(refused.status, 400);
+    refused.says("“exists” takes true or false.");
+    assert!(!refused.between("role=\"alert\">", "</p>").contains('`'));
+}

@@ -92,12 +92,13 @@ async fn a_refused_field_of_an_apps_pages_is_marked() {
     let minutes = [("action", "migration"), ("on", "true"), ("minutes", "0")];
     refuses(&owned.submit("/settings", &minutes).await, "minutes", "The number of minutes ");
     let kept = [("action", "retention"), ("collection", "entries"), ("max_age_days", "0")];
-    refuses(&owned.submit("/settings", &kept).await, "age-entries", "The number of days ");
+    let why = "The number of days must be from 1 to 36500.";
+    refuses(&owned.submit("/settings", &kept).await, "age-entries", why);
 
     let page = owned.submit("/data/entries/new", &[("key", "k1"), ("data", "{")]).await;
     refuses(&page, "data", "This is not JSON");
     let page = owned.submit("/data/entries/new", &[("key", ".."), ("data", "{}")]).await;
-    refuses(&page, "key", "The key must not be `..`, which is reserved.");
+    refuses(&page, "key", "The key must not be “..”, which is reserved.");
     let page = owned.submit("/data/entries/new", &[("key", ""), ("data", "[]")]).await;
     refuses(&page, "data", "The content must be an object.");
     owned.agent(POST, "/collections/entries", json!({"key": "k1", "data": {}})).await.expect(201);
@@ -130,7 +131,7 @@ async fn what_is_refused_is_told_in_sentences() {
     let fields = [("action", "timezone"), ("timezone", "a\0b")];
     said("/settings", &fields, "The timezone must ").await;
     said("/data/entries/new", &[("key", "a\0b"), ("data", "{}")], "must not hold NUL.").await;
-    said("/data/entries/new", &[("key", "k")], "The form lacks `data`.").await;
+    said("/data/entries/new", &[("key", "k")], "The form lacks “data”.").await;
     said("/settings", &[("action", "explode")], "This page has no such form.").await;
 }
 

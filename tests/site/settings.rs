@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Owned, POST};
-use crate::harness::apps::guestbook;
+use crate::harness::apps::{guestbook, open_collection};
 
 #[tokio::test]
 async fn settings_are_those_of_the_api() {
@@ -148,4 +148,15 @@ async fn an_app_names_the_organization_that_its_owner_left() {
     owned.submit("/settings", &fields).await.led_to();
     assert!(owned.read("").await["org_id"].is_null());
     owned.see("").await.hides("Ravens");
+}
+
+#[tokio::test]
+async fn the_bounds_of_each_collection_are_a_group_of_its_name() {
+    let collections = json!({"entries": open_collection(), "notes": open_collection()});
+    let owned = Owned::with(json!({"collections": collections})).await;
+    let page = owned.see("/settings").await;
+    for name in ["entries", "notes"] {
+        page.says(&format!("<fieldset class=\"kept\" aria-labelledby=\"kept-{name}\">"));
+        page.says(&format!("<span id=\"kept-{name}\" class=\"name\">{name}</span>"));
+    }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Owned, POST};
-use crate::harness::Answer;
+use crate::harness::{Answer, TestServer};
 
 fn manifest(read: &str, extra: bool) -> Value {
     let permissions = json!({"read": [read], "write": ["owner"], "update": ["owner"],
@@ -103,4 +103,16 @@ async fn nobody_else_rolls_an_app_back() {
     let foreign = foreign.header("origin", "https://evil.example").form(&[("force", "yes")]);
     assert_eq!(Answer::of(foreign).await.status, 403);
     assert_eq!(owned.read("").await["version"], 2);
+}
+
+#[tokio::test]
+async fn the_list_says_how_many_versions_this_service_keeps() {
+    for (kept, says) in [("7", "The last 7 are kept."), ("1", "Only the last one is kept.")] {
+        let server =
+            TestServer::builder().set("ROOKERY__LIMITS__VERSIONS_KEPT", kept).start().await;
+        let ada = server.human("ada@example.org").await;
+        let agent = server.agent(&ada).await;
+        let app = server.deploy(&agent.key, json!({})).await;
+        server.see(&ada, &format!("/apps/{}/versions", app.id)).await.says(says);
+    }
 }

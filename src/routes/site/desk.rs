@@ -56,6 +56,10 @@ struct ProblemPage {
     advice: Option<&'static str>,
     /// Where it goes on, and what that is called.
     way_on: Option<(String, &'static str)>,
+    /// The form that was sent, to be sent again.
+    kept: Vec<(String, String)>,
+    /// Where that goes.
+    path: String,
     request_id: String,
 }
 
@@ -83,6 +87,8 @@ pub struct Desk {
     headers: HeaderMap,
     address: IpAddr,
     request_id: String,
+    /// The form that is sent, as it stands in the body and without the account it was made for.
+    pub(super) sent: String,
 }
 
 impl FromRequestParts<AppState> for Desk {
@@ -122,6 +128,7 @@ impl Desk {
             headers: parts.headers.clone(),
             address: context.address,
             request_id: context.request_id.to_str().unwrap_or_default().to_owned(),
+            sent: String::new(),
         }))
     }
 
@@ -286,6 +293,11 @@ impl Desk {
         }
     }
 
+    /// The fields of the form that was sent.
+    fn kept(&self) -> Vec<(String, String)> {
+        url::form_urlencoded::parse(self.sent.as_bytes()).into_owned().collect()
+    }
+
     fn problem(&self, failed: &ApiError) -> Result<Response> {
         let code = failed.error.code;
         let page = ProblemPage {
@@ -294,10 +306,17 @@ impl Desk {
             message: notice::sentence(&words::refusal(&failed.error)),
             advice: notice::advice(code),
             way_on: self.way_on(code),
+            kept: if may_pass(code) { self.kept() } else { Vec::new() },
+            path: self.uri.to_string(),
             request_id: self.request_id.clone(),
         };
         self.telling(failed, &page)
     }
+}
+
+/// Whether what failed may be done when it is tried again: in a while, or with the app back from the trash.
+fn may_pass(code: ErrorCode) -> bool {
+    matches!(code, ErrorCode::SoftDeleted | ErrorCode::RateLimited) || code.status() >= 500
 }
 
 /// The page of the app that a path of the site is about, if it is one below it.

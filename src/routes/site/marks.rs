@@ -6,6 +6,9 @@ use std::fmt;
 /// The element that says why a field was refused; a page has one at most.
 const WHY: &str = "why";
 
+/// What a field that was refused is marked with.
+pub const INVALID: &str = " aria-invalid=\"true\"";
+
 /// A field that was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
@@ -31,7 +34,7 @@ impl fmt::Display for Marks<'_> {
             (None, help) => write!(f, " aria-describedby=\"{help}\""),
             (Some(_), help) => {
                 let gap = if help.is_empty() { "" } else { " " };
-                write!(f, " aria-invalid=\"true\" aria-describedby=\"{WHY}{gap}{help}\" autofocus")
+                write!(f, "{INVALID} aria-describedby=\"{WHY}{gap}{help}\" autofocus")
             }
         }
     }

@@ -86,7 +86,7 @@ fn show_to(
     status: StatusCode,
     page: &impl Template,
 ) -> Result<Response> {
-    let text = account.mark(&shell::render(page)?);
+    let text = account.mark(&notice::with_focus(shell::render(page)?));
     Ok(page_of(state, status, text, shell::page_headers))
 }
 
@@ -97,7 +97,7 @@ fn html(
     status: StatusCode,
     page: &impl Template,
 ) -> Result<Response> {
-    let text = account.mark(&shell::render(page)?);
+    let text = account.mark(&notice::with_focus(shell::render(page)?));
     Ok(page_of(state, status, text, shell::site_headers))
 }
 

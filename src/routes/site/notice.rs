@@ -6,7 +6,7 @@ use http::StatusCode;
 use rookery_domain::{Error, ErrorCode};
 
 use super::{
-    marks::{Marks, Refused},
+    marks::{INVALID, Marks, Refused},
     words::{self, refusal},
 };
 use crate::error::{self, ApiError, ApiResult};
@@ -16,6 +16,11 @@ use crate::error::{self, ApiError, ApiResult};
 pub const ANCHOR: &str = "notice";
 /// The place of what is not about a part of a page.
 const TOP: &str = "";
+
+/// The notice as its template writes it where it has the focus, and where it has not. What anybody typed
+/// is escaped and holds neither.
+const FOCUSED: &str = "<div id=\"notice\" tabindex=\"-1\" autofocus>";
+const UNFOCUSED: &str = "<div id=\"notice\" tabindex=\"-1\">";
 
 /// A sentence about an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,18 +155,19 @@ impl Notice {
         Self { refused: false, text: text.to_owned(), hint: None, link: None, place, field: None }
     }
 
-    /// Whether it takes the focus itself: it is a refusal, and of no field that could.
-    #[must_use]
-    pub fn takes_focus(&self) -> bool {
-        self.refused && self.field.is_none()
-    }
-
     /// What marks a field of the form of `action`, which `help` describes in any case.
     #[must_use]
     pub fn marks<'a>(&'a self, action: &str, field: &str, help: &'a str) -> Marks<'a> {
         let about = self.field.as_ref().is_some_and(|it| it.form == action && it.field == field);
         Marks { why: about.then_some(&*self.text), help }
     }
+}
+
+/// A page whose refusal leaves the focus to the field that it is about. A refusal of a field that the page
+/// no longer has keeps it: what was offered has an owner now, a role is gone.
+#[must_use]
+pub fn with_focus(page: String) -> String {
+    if page.contains(INVALID) { page.replacen(FOCUSED, UNFOCUSED, 1) } else { page }
 }
 
 /// What a form's action answered; where it was refused, the form's page `again`, with the refusal's
@@ -220,11 +226,11 @@ pub const fn advice(code: ErrorCode) -> Option<&'static str> {
     })
 }
 
-/// A message as a sentence: the API's begin small and end without a stop.
+/// A message as a sentence: the API's begin small, end without a stop, and name things in back-ticks.
 pub(super) fn sentence(message: &str) -> String {
     let mut characters = message.chars();
     let first = characters.next().map(|first| first.to_uppercase().to_string());
-    let mut text = first.unwrap_or_default() + characters.as_str();
+    let mut text = words::quoted(&(first.unwrap_or_default() + characters.as_str()));
     if !text.ends_with(['.', '!', '?']) {
         text.push('.');
     }

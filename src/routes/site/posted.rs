@@ -69,7 +69,7 @@ impl<T: DeserializeOwned, const BYTES_MAX: usize> FromRequest<AppState> for Post
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
-        let desk = match Desk::open(&mut parts, state).await {
+        let mut desk = match Desk::open(&mut parts, state).await {
             Ok(Ok(desk)) => desk,
             Ok(Err(_)) => {
                 return Err(answer(keep(parts, body, state).await));
@@ -94,7 +94,10 @@ impl<T: DeserializeOwned, const BYTES_MAX: usize> FromRequest<AppState> for Post
                 Err(desk.answer(show(state, StatusCode::CONFLICT, &page).map_err(Into::into)))
             }
             _ => match form_fields(&form.fields) {
-                Ok(fields) => Ok(Self(desk, fields)),
+                Ok(fields) => {
+                    desk.sent = form.fields;
+                    Ok(Self(desk, fields))
+                }
                 Err(error) => Err(desk.answer(Err(error.into()))),
             },
         }

@@ -85,6 +85,12 @@ impl App {
         self.purge_at.as_ref().filter(|_| self.status == "closed")
     }
 
+    /// Whether anybody is shown the app itself: it is neither in the trash nor taken down.
+    #[must_use]
+    pub fn opens(&self) -> bool {
+        !matches!(self.status.as_str(), "deleted" | "closed")
+    }
+
     /// What it does, in a word.
     #[must_use]
     pub fn state(&self) -> &'static str {

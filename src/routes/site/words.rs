@@ -229,6 +229,22 @@ fn about_member(message: &str) -> Option<String> {
     Some(if goes_on { format!("{subject} {why}") } else { why.to_owned() })
 }
 
+/// A message of the API with the names in it as people quote them.
+#[must_use]
+pub fn quoted(message: &str) -> String {
+    let mut pieces: Vec<&str> = message.split('`').collect();
+    // A back-tick alone is somebody's own.
+    let alone = pieces.len().is_multiple_of(2).then(|| pieces.pop()).flatten();
+    let mut text = String::with_capacity(message.len());
+    for (index, piece) in pieces.into_iter().enumerate() {
+        text.push_str(if index.is_multiple_of(2) { "" } else { "“" });
+        text.push_str(piece);
+        text.push_str(if index.is_multiple_of(2) { "" } else { "”" });
+    }
+    text.extend(alone.into_iter().flat_map(|rest| ["`", rest]));
+    text
+}
+
 /// That only these subjects of a manifest may do something.
 fn only(subjects: &[String]) -> String {
     let who = subjects.iter().map(|subject| match (subject.as_str(), subject.split_once(':')) {

@@ -82,3 +82,30 @@ async fn roles_are_listed_with_what_names_them() {
         server.get_as(&owner, &path).await.error(ErrorCode::InvalidRequest);
     }
 }
+
+#[tokio::test]
+async fn one_is_said_as_one() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let one = |retention: Value| {
+        json!({"permissions": {"read": ["anyone"], "write": ["anyone"]}, "retention": retention,
+            "anonWriteBudget": {"perIpPerDay": 1, "perAppDay": 2}})
+    };
+    let collections = json!({
+        "days": one(json!({"maxAgeDays": 1})),
+        "rows": one(json!({"maxRows": 1})),
+        "both": one(json!({"maxAgeDays": 1, "maxRows": 1})),
+    });
+    let manifest = json!({"collections": collections});
+    let app = server.deploy(&owner, json!({"manifest": manifest, "visibility": "public"})).await;
+    let page = server.get_as(&owner, &app.path("/disclosure")).await;
+    for says in [
+        "Visitors of one network who are no members write once a day.",
+        "All visitors together who are no members write 2 times a day.",
+        "Rows are deleted after 1 day.",
+        "Only the newest row is kept.",
+        "Rows are deleted after 1 day, and beyond the newest row.",
+    ] {
+        assert!(page.text.contains(says), "{says} in {}", page.text);
+    }
+}

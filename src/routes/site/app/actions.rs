@@ -79,9 +79,14 @@ async fn perform(desk: &Desk, id: &str, form: Form) -> ApiResult<Response> {
     Ok(desk.go(&path, done)?)
 }
 
-/// Notes that the human opened the app, and leads there signed in.
+/// Notes that the human opened the app, and leads there signed in, also where that cannot be noted.
 async fn open(desk: &Desk, id: &str) -> ApiResult<Response> {
-    desk.api.act(Method::POST, &format!("/v1/self/apps/{id}/view")).await?;
+    match desk.api.act(Method::POST, &format!("/v1/self/apps/{id}/view")).await {
+        Err(failed) if failed.error.code == ErrorCode::Unavailable => {
+            tracing::warn!(app = id, "that an app was opened is not noted");
+        }
+        noted => noted?,
+    }
     // The app's own address signs nobody in; `/authorize` carries the human over.
     let app = desk.state.rooms.apps().find(id).await?;
     Ok(see_other(&format!("/authorize?app={}&return_to=%2F", app.record().slug))?)

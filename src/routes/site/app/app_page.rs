@@ -180,7 +180,7 @@ impl AppPage {
     /// Whether anybody is shown the app itself.
     #[must_use]
     pub fn opens(&self) -> bool {
-        !self.is_deleted() && !self.is_closed()
+        self.app.opens()
     }
 
     /// Whether the app is in the trash.

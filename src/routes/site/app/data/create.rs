@@ -7,7 +7,9 @@ use rookery_domain::{Error, ErrorCode};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{collection_page, collection_path, record::Row, refusal, row_page, way::Way};
+use super::{
+    collection_page, collection_path, record::Row, refusal, row_page, text::typed, way::Way,
+};
 use crate::{
     error::ApiResult,
     routes::site::{
@@ -73,12 +75,12 @@ pub async fn submit(
 async fn create(desk: &Desk, id: &str, collection: &str, form: Form) -> ApiResult<Response> {
     app_page::require_owner(desk, id).await?;
     let key = Some(form.key.as_str()).filter(|key| !key.is_empty());
-    let answered = match RawValue::from_string(form.data.clone()) {
+    let answered = match typed(&form.data) {
         Ok(data) => {
             let body = Create { key, data: &data };
             desk.api.create::<Row>(&collection_path(id, collection), &body, &form.form).await
         }
-        Err(why) => Err(Error::invalid(format!("this is not JSON: {why}")).into()),
+        Err(why) => Err(why.into()),
     };
     let way = Way::back(desk, id, collection);
     let row_page = |key: &str| way.to(&row_page(id, collection, key));

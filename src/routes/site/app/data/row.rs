@@ -15,6 +15,7 @@ use super::{
     merge::Merge,
     record::{Names, Row},
     refusal, row_page, row_path,
+    text::typed,
     way::Way,
 };
 use crate::{
@@ -195,12 +196,12 @@ async fn save(
 ) -> ApiResult<Response> {
     let path = row_path(at.id, at.collection, at.key);
     let if_match = number(&version)?;
-    let answered = match RawValue::from_string(data.clone()) {
+    let answered = match typed(&data) {
         Ok(raw) => {
             let update = Update { data: &raw, if_match, replace: true };
             desk.api.send::<Row>(Method::PATCH, &path, &update).await
         }
-        Err(why) => Err(Error::invalid(format!("this is not JSON: {why}")).into()),
+        Err(why) => Err(why.into()),
     };
     let page = Way::back(desk, at.id, at.collection).to(&row_page(at.id, at.collection, at.key));
     let answered = answered.and_then(|_| Ok(desk.go(&page, "saved")?));

@@ -3,13 +3,46 @@
 
 use std::fmt::Write as _;
 
-use rookery_domain::text::turns_direction;
+use rookery_domain::{Error, Result, json, text::turns_direction};
 use serde_json::value::RawValue;
 
 /// Characters of a cell.
 const CELL_CHARS_MAX: usize = 80;
 /// Characters that a cell says when it is asked for all of it; the row's page has the rest.
 const WHOLE_CHARS_MAX: usize = 300;
+
+/// The JSON that was typed, read as the API reads it within a body: so that what is wrong with it is said
+/// by where it stands in what was typed.
+///
+/// # Errors
+/// `invalid_request`.
+pub fn typed(text: &str) -> Result<Box<RawValue>> {
+    let raw = RawValue::from_string(text.to_owned())
+        .map_err(|why| Error::invalid(format!("this is not JSON: {why}")))?;
+    // It is one level down in the body that it is sent in.
+    let depth_max = json::DEPTH_MAX - 1;
+    if depth(text) > depth_max {
+        return Err(Error::invalid(format!("`data`: nests deeper than {depth_max} levels")));
+    }
+    json::parse(text.as_bytes())?;
+    Ok(raw)
+}
+
+/// How deep the arrays and objects of JSON text nest.
+fn depth(json: &str) -> usize {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for byte in json.bytes() {
+        match byte {
+            b'"' if !escaped => in_string = !in_string,
+            b'{' | b'[' if !in_string => depth += 1,
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        escaped = in_string && byte == b'\\' && !escaped;
+        deepest = deepest.max(depth);
+    }
+    deepest
+}
 
 /// Indents JSON text. Numbers and strings stay as they are written.
 #[must_use]

@@ -14,7 +14,7 @@ use crate::{
         },
         desk::Desk,
         frame::Frame,
-        words::At,
+        words::{At, Count},
     },
 };
 
@@ -31,6 +31,8 @@ struct VersionsPage {
     frame: Frame,
     app_page: AppPage,
     lines: Vec<Line>,
+    /// How many versions are kept.
+    kept: Count,
 }
 
 /// The page.
@@ -50,7 +52,8 @@ async fn view(desk: &Desk, id: &str) -> ApiResult<Response> {
             at: version.created_at.into(),
         })
         .collect();
-    Ok(desk.page(StatusCode::OK, &VersionsPage { frame, app_page, lines })?)
+    let kept = Count(desk.state.config.limits.versions_kept);
+    Ok(desk.page(StatusCode::OK, &VersionsPage { frame, app_page, lines, kept })?)
 }
 
 /// Who deployed a version, in words.

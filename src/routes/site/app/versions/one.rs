@@ -23,7 +23,7 @@ use crate::{
         desk::Desk,
         frame::Frame,
         notice::Notice,
-        words::{At, Count},
+        words::{At, Count, quoted},
     },
 };
 
@@ -76,6 +76,11 @@ struct VersionPage {
 impl VersionPage {
     fn rows(&self, count: &u64) -> String {
         Count(*count).of("row", "rows")
+    }
+
+    /// A message of the API, as people read it.
+    fn says(&self, message: &str) -> String {
+        quoted(message)
     }
 
     /// A severity as a word that sorts into a style.
