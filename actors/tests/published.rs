@@ -1,7 +1,7 @@
 //! What storage tells of an app is told no sooner than its actor has published it: a commit is durable
 //! a little earlier.
 
-use rookery_actors::app::message::{Idempotency, Op, Reply};
+use rookery_actors::app::message::{DeleteRow, Idempotency, Op, Reply};
 use rookery_domain::{ErrorCode, Result, idempotency::IdempotentRequest, query::PageLimit};
 use rookery_testkit::until;
 
@@ -69,6 +69,41 @@ fn a_repeated_request_waits_for_no_commit_that_comes_to_nothing() {
             assert!(matches!(again.await.unwrap(), Ok(Reply::Replayed(_))), "{fate:?}");
             assert!(other.await.unwrap().is_err());
         }
+    });
+}
+
+#[test]
+fn a_purge_has_nobody_answer_a_repeated_request_anew() {
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let app = bench.app().await;
+        for key in ["a", "b"] {
+            bench.create(&app, key).await.expect("a row");
+        }
+        bench.store.hold();
+        let ask = || {
+            let (app, caller, (op, idempotency)) = (app.clone(), bench.caller.clone(), request());
+            tokio::spawn(async move { app.apply_idempotent(caller, op, idempotency, 0).await })
+        };
+        // The row is there already, so that this has no event.
+        let first = ask();
+        until("it is with the writer", || bench.store.held() == 1).await;
+        let purged = tokio::spawn({
+            let (app, caller) = (app.clone(), bench.caller.clone());
+            let target = DeleteRow { key: "b".into(), if_match: None };
+            async move {
+                app.apply(caller, Op::Purge { collection: "entries".into(), target }).await
+            }
+        });
+        turns().await;
+        let again = ask();
+        turns().await;
+        bench.store.go_on();
+        assert!(bench.store.end(Fate::Commit));
+        assert!(matches!(first.await.unwrap(), Ok(Reply::Row(_))));
+        assert!(purged.await.unwrap().is_ok());
+        let again: Result<Reply> = again.await.unwrap();
+        assert!(matches!(again, Ok(Reply::Replayed(_))), "{again:?}");
     });
 }
 

@@ -6,11 +6,12 @@ use rookery_actors::{
     RuntimeOptions, SlotState,
     app::message::{AppOp, Op},
     feed::FeedQuery,
+    observe::hot::{Measure, Window},
 };
 use rookery_domain::{ErrorCode, app::AppRecord, id::AppId, manifest::Visibility};
 use rookery_testkit::until;
 
-use crate::support::{Bench, Fate, MANIFEST, create, expect_panics, paused, record};
+use crate::support::{Bench, Fate, MANIFEST, asleep, create, expect_panics, paused, record};
 
 #[test]
 fn a_thousand_readers_of_a_dormant_app_share_one_load() {
@@ -158,6 +159,26 @@ fn an_app_that_a_load_does_not_find_is_forgotten() {
         .await;
         let missing = bench.rig.apps.by_id(id).await.expect_err("there is none");
         assert_eq!(missing.code, ErrorCode::AppNotFound);
+    });
+}
+
+#[test]
+fn what_an_app_did_keeps_nobody_from_forgetting_it() {
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let app = bench.app().await;
+        bench.create(&app, "a").await.expect("a row");
+        bench.rig.apps.tick();
+        assert_eq!(bench.rig.apps.hot(Measure::Messages, Window::TenSeconds).len(), 1);
+        asleep(&app).await;
+        drop(app);
+        until("it is forgotten", || {
+            bench.rig.forget_dormant(Duration::ZERO);
+            bench.rig.apps.counts().known == 0
+        })
+        .await;
+        bench.rig.apps.tick();
+        assert_eq!(bench.rig.apps.hot(Measure::Messages, Window::TenSeconds).len(), 0);
     });
 }
 
