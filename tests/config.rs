@@ -137,6 +137,11 @@ fn a_wrong_setting_is_named_in_one_line() {
         let line = load(&[(name, value)]).expect_err(name);
         assert!(line.contains(named), "{name}={value}: {line}");
         assert!(!line.contains('\n') && !line.contains("hunter2"), "{line}");
+        ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hunter2%zz", "traces.headers"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hunter2%2", "traces.headers"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "x%20y=1", "traces.headers"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=%0D%0Ax", "traces.headers"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=%FF", "traces.headers"),
     }
 }
 

@@ -70,7 +70,9 @@ pub(super) fn traces(config: &Config) -> Result<(), ConfigError> {
     let traces = &config.traces;
     positive("traces.requests_per_second_max", u64::from(traces.requests_per_second_max))?;
     if crate::traces::headers(traces.headers.expose_secret()).is_none() {
-        return fail("traces.headers: must be name=value pairs with commas between");
+        return fail(
+            "traces.headers: must be name=value pairs with commas between, percent-encoded (% is %25)",
+        );
     }
     let sound = Url::parse(&traces.endpoint).is_ok_and(|url| {
         matches!(url.scheme(), "http" | "https")
