@@ -101,6 +101,7 @@ fn a_wrong_setting_is_named_in_one_line() {
         ("ROOKERY__DATA_DIR", "", "data_dir"),
         ("ROOKERY__OPS__LISTEN", "0.0.0.0:9000", "ops.token"),
         ("ROOKERY__OPS__LISTEN", "127.0.0.1:8080", "ops.listen"),
+        ("ROOKERY__SERVER__LISTEN", "0.0.0.0:8081", "ops.listen"),
         ("ROOKERY__OPS__TOKEN", "short", "ops.token"),
         ("ROOKERY__STORAGE__DATABASE_URL", "mysql://x", "storage.database_url"),
         ("ROOKERY__STORAGE__DATABASE_URL", "postgres://u@db:99999/x", "storage.database_url"),
