@@ -111,6 +111,10 @@ fn a_wrong_setting_is_named_in_one_line() {
         ("ROOKERY__RATE_LIMIT__COUNTERS", "1000", "rate_limit.counters"),
         ("ROOKERY__IDP__CLIENT_ID", "alone", "idp.issuer"),
         ("ROOKERY__CHALLENGE__SECRET", "alone", "challenge.verify_url"),
+        ("ROOKERY__CHALLENGE__API", "turnstile", "challenge.verify_url"),
+        ("ROOKERY__CHALLENGE__SITE_KEY", "alone", "challenge.verify_url"),
+        ("ROOKERY__CHALLENGE__SCRIPT_URL", "https://a.example/x.js", "challenge.verify_url"),
+        ("ROOKERY__CHALLENGE__PAGE_SOURCES", "https://a.example", "challenge.verify_url"),
         ("ROOKERY__CHALLENGE__API", "nonsense (); x", "challenge.api"),
         ("ROOKERY__CHALLENGE__PAGE_SOURCES", "x; script-src *", "challenge.page_sources"),
         ("ROOKERY__CHALLENGE__PAGE_SOURCES", "https://a.example, *", "challenge.page_sources"),
@@ -183,6 +187,10 @@ fn what_a_challenges_widget_needs_is_taken_as_providers_document_it() {
     let sources = "https://hcaptcha.com,https://*.hcaptcha.com,https://www.google.com/recaptcha/,\
                    challenges.cloudflare.com,wss://live.example:8443,http://127.0.0.1:9000";
     let config = load(&[
+        ("ROOKERY__CHALLENGE__VERIFY_URL", "https://hcaptcha.com/siteverify"),
+        ("ROOKERY__CHALLENGE__SCRIPT_URL", "https://hcaptcha.com/1/api.js"),
+        ("ROOKERY__CHALLENGE__SECRET", "hunter2"),
+        ("ROOKERY__CHALLENGE__SITE_KEY", "key"),
         ("ROOKERY__CHALLENGE__PAGE_SOURCES", sources),
         ("ROOKERY__CHALLENGE__API", "grecaptcha"),
     ]);

@@ -152,7 +152,13 @@ pub(super) fn challenge(config: &Config) -> Result<(), ConfigError> {
         ));
     }
     if challenge.verify_url.is_empty() {
-        let alone = !challenge.secret.expose_secret().is_empty() || !challenge.site_key.is_empty();
+        let alone = [
+            challenge.secret.expose_secret(),
+            &challenge.site_key,
+            &challenge.script_url,
+            &challenge.api,
+        ];
+        let alone = alone.iter().any(|it| !it.is_empty()) || !challenge.page_sources.is_empty();
         return match alone {
             true => fail("challenge.verify_url: needed, because others of challenge are set"),
             false => Ok(()),
