@@ -60,8 +60,13 @@ pub enum BootError {
     #[error("no threads for commits can be started: {0}")]
     Threads(io::Error),
     /// The directory.
-    #[error("accounts could not be loaded: {0}")]
-    Directory(Error),
+    #[error("{setting}: accounts could not be loaded: {error}")]
+    Directory {
+        /// The setting that says where they are.
+        setting: &'static str,
+        /// Why.
+        error: Box<Error>,
+    },
     /// A setting that was judged only when it was used.
     #[error("{0}")]
     Setting(&'static str),
@@ -193,7 +198,10 @@ impl Rooms {
         let directory =
             Directory::start(db.clone(), clock.clone(), key.clone(), &runtime, directory(config))
                 .await
-                .map_err(BootError::Directory)?;
+                .map_err(|error| BootError::Directory {
+                    setting: place_of(config),
+                    error: Box::new(error),
+                })?;
         let domains = runtime.domains().clone();
         Ok(Self { db, writer, runtime, directory, domains, key, _threads: threads })
     }
@@ -239,11 +247,49 @@ pub fn storage(config: &Config) -> StorageOptions {
     }
 }
 
-fn unopened(config: &Config, error: StorageError) -> BootError {
-    let setting = match config.storage.database_url.expose_secret() {
+/// What of `data_dir` would stop a start, whoever starts it: nothing is made, and rights are not looked at,
+/// since they are those of the service's user.
+///
+/// # Errors
+/// [`BootError`], one line that names what is in the folder's place.
+pub fn check_data_dir(config: &Config) -> Result<(), BootError> {
+    let [database, key] = [&config.storage.database_url, &config.server.key];
+    if !database.expose_secret().is_empty() && !key.expose_secret().is_empty() {
+        return Ok(());
+    }
+    let data_dir = &config.data_dir;
+    let cannot = |path: &Path, why: &str| {
+        let (folder, path) = (data_dir.display(), path.display());
+        let line = format!("the folder {folder} cannot be made: {path} {why}");
+        Err(BootError::Unopened { setting: "data_dir", error: StorageError::Open(line) })
+    };
+    for path in data_dir.ancestors().filter(|path| !path.as_os_str().is_empty()) {
+        match fs::metadata(path) {
+            Ok(found) if found.is_dir() => return Ok(()),
+            Ok(_) => return cannot(path, "is no folder"),
+            Err(error) => match error.kind() {
+                io::ErrorKind::NotFound if path.is_symlink() => {
+                    return cannot(path, "is a link that leads nowhere");
+                }
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {}
+                // Who asks may not see what the service does.
+                _ => return Ok(()),
+            },
+        }
+    }
+    Ok(())
+}
+
+/// The setting that says where the database is.
+fn place_of(config: &Config) -> &'static str {
+    match config.storage.database_url.expose_secret() {
         "" => "data_dir",
         _ => "storage.database_url",
-    };
+    }
+}
+
+fn unopened(config: &Config, error: StorageError) -> BootError {
+    let setting = place_of(config);
     let error = match error {
         // It is said of every database, and here it has a place.
         StorageError::Full if setting == "data_dir" => {

@@ -40,7 +40,8 @@ enum Command {
     /// Runs the server and shows the main job on it: two example apps that stay.
     Demo,
     /// Prints the settings in force and where they come from; secrets are masked. Says, and ends
-    /// with 1, when a server would not start with them.
+    /// with 1, when a server would not start with them, by what they say and the files that they
+    /// name: it opens no port, asks no database and makes nothing.
     Config,
     /// Prints the OpenAPI document.
     Openapi,

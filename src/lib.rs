@@ -19,6 +19,7 @@ pub mod operator;
 pub mod ops;
 pub mod outbound;
 pub mod pages;
+mod percent;
 pub mod push;
 pub mod router;
 pub mod routes;

@@ -87,5 +87,8 @@ pub async fn back_up(
 /// # Errors
 /// One line that says why it was not done; then nothing was changed.
 pub async fn restore(config: &Config, file: &Path, force: bool) -> Result<(), String> {
+    if file.is_dir() {
+        return Err(format!("{}: it is a folder, and a backup is a file", file.display()));
+    }
     backup::restore(&storage(config), file, force).await.map_err(|error| error.to_string())
 }

@@ -101,6 +101,7 @@ fn a_wrong_setting_is_named_in_one_line() {
         ("ROOKERY__DATA_DIR", "", "data_dir"),
         ("ROOKERY__OPS__LISTEN", "0.0.0.0:9000", "ops.token"),
         ("ROOKERY__OPS__LISTEN", "127.0.0.1:8080", "ops.listen"),
+        ("ROOKERY__SERVER__LISTEN", "0.0.0.0:8081", "ops.listen"),
         ("ROOKERY__OPS__TOKEN", "short", "ops.token"),
         ("ROOKERY__STORAGE__DATABASE_URL", "mysql://x", "storage.database_url"),
         ("ROOKERY__STORAGE__DATABASE_URL", "postgres://u@db:99999/x", "storage.database_url"),
@@ -110,6 +111,10 @@ fn a_wrong_setting_is_named_in_one_line() {
         ("ROOKERY__RATE_LIMIT__COUNTERS", "1000", "rate_limit.counters"),
         ("ROOKERY__IDP__CLIENT_ID", "alone", "idp.issuer"),
         ("ROOKERY__CHALLENGE__SECRET", "alone", "challenge.verify_url"),
+        ("ROOKERY__CHALLENGE__API", "turnstile", "challenge.verify_url"),
+        ("ROOKERY__CHALLENGE__SITE_KEY", "alone", "challenge.verify_url"),
+        ("ROOKERY__CHALLENGE__SCRIPT_URL", "https://a.example/x.js", "challenge.verify_url"),
+        ("ROOKERY__CHALLENGE__PAGE_SOURCES", "https://a.example", "challenge.verify_url"),
         ("ROOKERY__CHALLENGE__API", "nonsense (); x", "challenge.api"),
         ("ROOKERY__CHALLENGE__PAGE_SOURCES", "x; script-src *", "challenge.page_sources"),
         ("ROOKERY__CHALLENGE__PAGE_SOURCES", "https://a.example, *", "challenge.page_sources"),
@@ -132,6 +137,11 @@ fn a_wrong_setting_is_named_in_one_line() {
         ("ROOKERY__TRACES__ENDPOINT", "collector:4317", "traces.endpoint"),
         ("ROOKERY__TRACES__ENDPOINT", "http://user:secret@collector", "traces.endpoint"),
         ("ROOKERY__TRACES__HEADERS", "no header", "traces.headers"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hunter2%zz", "traces.headers"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hunter2%2", "traces.headers"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "x%20y=1", "traces.headers"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=%0D%0Ax", "traces.headers"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=%FF", "traces.headers"),
         ("ROOKERY__TRACES__REQUESTS_PER_SECOND_MAX", "0", "traces.requests_per_second_max"),
     ] {
         let line = load(&[(name, value)]).expect_err(name);
@@ -177,6 +187,10 @@ fn what_a_challenges_widget_needs_is_taken_as_providers_document_it() {
     let sources = "https://hcaptcha.com,https://*.hcaptcha.com,https://www.google.com/recaptcha/,\
                    challenges.cloudflare.com,wss://live.example:8443,http://127.0.0.1:9000";
     let config = load(&[
+        ("ROOKERY__CHALLENGE__VERIFY_URL", "https://hcaptcha.com/siteverify"),
+        ("ROOKERY__CHALLENGE__SCRIPT_URL", "https://hcaptcha.com/1/api.js"),
+        ("ROOKERY__CHALLENGE__SECRET", "hunter2"),
+        ("ROOKERY__CHALLENGE__SITE_KEY", "key"),
         ("ROOKERY__CHALLENGE__PAGE_SOURCES", sources),
         ("ROOKERY__CHALLENGE__API", "grecaptcha"),
     ]);
@@ -221,14 +235,21 @@ fn no_number_may_be_as_large_as_one_can_write_it() {
         }
         seen += 1;
         let variable = format!("ROOKERY__{section}__{key}").to_uppercase();
+        let mut bounds = Vec::new();
         for largest in [u64::MAX, i64::MAX as u64, u64::from(u32::MAX) << 20, 4_000_000_000] {
             // Some bytes are more than four billion.
             if key.contains("bytes") && largest < BYTES_TOO_MANY {
                 continue;
             }
             let line = load(&[(&variable, &largest.to_string())]).expect_err(&variable);
-            assert!(line.starts_with(&format!("{section}.{key}: ")), "{line}");
+            let bound = line.strip_prefix(&format!("{section}.{key}: must be ")).expect(&line);
+            let bound =
+                bound.strip_prefix("at most ").or(bound.strip_prefix("1 to ")).expect(&line);
+            bounds.push(bound.split(' ').next().expect("a number").to_owned());
         }
+        // Also where the number does not fit into what holds the setting.
+        bounds.dedup();
+        assert_eq!(bounds.len(), 1, "{variable}: {bounds:?}");
     }
     assert!(seen >= 30, "{seen}");
 }
@@ -258,7 +279,7 @@ fn a_value_of_another_type_in_the_file_is_told_in_the_words_of_the_environment()
         ),
         ("[limits]\nmax_embeds = -1", "limits.max_embeds: expected a whole number, 0 or more"),
         ("[limits]\nmax_embeds = 1.5", "limits.max_embeds: expected a whole number, 0 or more"),
-        ("[rate_limit]\nburst = 5000000000", "rate_limit.burst: expected a smaller number"),
+        ("[rate_limit]\nburst = 5000000000", "rate_limit.burst: must be at most 4294967295"),
         ("[ops]\nactions = \"yes\"", "ops.actions: expected true or false"),
         ("server = 1", "server: expected a section"),
         ("[server]\nlisten = 80", "server.listen: expected text"),

@@ -26,6 +26,7 @@ mod process;
 mod process_signals;
 mod routes;
 mod schemas;
+mod scripts;
 mod secrets;
 mod sharing;
 mod site;

@@ -140,6 +140,10 @@ async fn a_new_volume_takes_a_restore_and_what_is_no_place_for_a_backup_is_named
     let file = out.path().join("copy.db");
     let made = ask(&["backup", file.to_str().unwrap()]).await;
     assert!(made.0, "{}", made.1);
+    let refused = ask(&["restore", out.path().to_str().unwrap()]).await;
+    let named =
+        format!("rookery: {}: it is a folder, and a backup is a file\n", out.path().display());
+    assert_eq!(refused, (false, named));
     let volume = tempdir().unwrap();
     std::fs::create_dir(volume.path().join("lost+found")).unwrap();
     let restore = ["restore", file.to_str().unwrap()];

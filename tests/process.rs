@@ -208,9 +208,12 @@ fn a_start_that_finds_no_room_for_its_data_or_no_program_names_the_setting() {
         let mut command = rookery(data.path());
         command.env("ROOKERY__SERVER__LISTEN", "127.0.0.1:0");
         command.env("ROOKERY__OPS__LISTEN", "127.0.0.1:0").env("ROOKERY__LOG__LEVEL", "off");
+        // It is for an address without a host, as docs/OPERATING.md says.
+        command.env("PGHOSTADDR", "nowhere.invalid");
         let out = command.env(name, value).output().unwrap();
         let text = String::from_utf8(out.stderr).unwrap();
         assert_eq!(out.status.code(), Some(1), "{text}");
+        assert!(setting != "storage.database_url" || text.contains("refused"), "{text}");
         assert!(text.starts_with(&format!("rookery: {setting}: ")), "{text}");
         assert!(text.lines().count() == 1 && !text.contains("hunter2"), "{text}");
     }
@@ -255,6 +258,21 @@ fn a_setting_that_was_nearly_named_or_is_no_text_stops_the_start() {
         nowhere,
         (Some(1), "rookery: screenshot.chromium: \"/nope\" is no program here\n".into())
     );
+    let link = data.path().join("link");
+    symlink("/no/such/folder", &link).unwrap();
+    for (folder, why) in [
+        (Path::new("/dev/null"), "/dev/null is no folder"),
+        (Path::new("/dev/null/x/y"), "/dev/null is no folder"),
+        (&link.join("x"), "link is a link that leads nowhere"),
+    ] {
+        let (code, line) = printed("ROOKERY__DATA_DIR", folder.as_os_str());
+        assert_eq!(code, Some(1), "{line}");
+        assert!(line.starts_with("rookery: data_dir: the folder "), "{line}");
+        assert!(line.ends_with(&format!("{why}\n")), "{line}");
+    }
+    let absent = data.path().join("made/at/the/start");
+    assert_eq!(printed("ROOKERY__DATA_DIR", absent.as_os_str()), (Some(0), String::new()));
+    assert!(!absent.exists());
     let no_address = OsStr::new("http://127.0.0.1:4318/<");
     let untraced = printed("ROOKERY__TRACES__ENDPOINT", no_address);
     assert_eq!(untraced.0, Some(1));

@@ -165,9 +165,16 @@ async fn the_next_line_tells_how_many_were_left_out() {
 
 #[tokio::test]
 async fn a_proxy_that_the_settings_do_not_name_is_told_of_once() {
-    for (trusted, unnamed, silent) in [("", 1, 0), ("127.0.0.0/8", 0, 1)] {
+    for (limit, trusted, unnamed, silent) in [
+        ("true", "", 1, 0),
+        ("true", "127.0.0.0/8", 0, 1),
+        // Budgets of anonymous visitors go by the same address.
+        ("false", "", 1, 0),
+        ("false", "127.0.0.0/8", 0, 1),
+    ] {
         let data = tempfile::tempdir().unwrap();
         let mut command = rookery(data.path());
+        command.env("ROOKERY__RATE_LIMIT__ENABLED", limit);
         if !trusted.is_empty() {
             command.env("ROOKERY__SERVER__TRUSTED_PROXIES", trusted);
         }
@@ -186,6 +193,7 @@ async fn a_proxy_that_the_settings_do_not_name_is_told_of_once() {
         let (_, log) = end_of(child).await;
         assert_eq!(log.matches("server.trusted_proxies does not name").count(), unnamed, "{log}");
         assert_eq!(log.matches("without X-Forwarded-For").count(), silent, "{log}");
+        assert_eq!(log.matches("the write budgets of anonymous visitors").count(), 1, "{log}");
     }
 }
 
@@ -194,8 +202,13 @@ async fn a_service_behind_https_is_told_that_it_names_no_proxy() {
     let public = ("ROOKERY__SERVER__PUBLIC_URL", "https://rookery.example.org");
     let apps = ("ROOKERY__APPS_DOMAIN", "apps.example.org");
     let proxies = ("ROOKERY__SERVER__TRUSTED_PROXIES", "127.0.0.1");
-    for (settings, warnings) in [(&[public, apps][..], 1), (&[public, apps, proxies], 0), (&[], 0)]
-    {
+    let unlimited = ("ROOKERY__RATE_LIMIT__ENABLED", "false");
+    for (settings, warnings) in [
+        (&[public, apps][..], 1),
+        (&[public, apps, unlimited], 1),
+        (&[public, apps, proxies], 0),
+        (&[], 0),
+    ] {
         let data = tempfile::tempdir().unwrap();
         let mut child = rookery(data.path()).envs(settings.iter().copied()).spawn().unwrap();
         addresses(&mut child);

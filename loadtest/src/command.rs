@@ -17,6 +17,7 @@ use crate::{
         anonymous, ceiling, console, feed, hot_app, many_apps, noisy, permissions, restart, sweep,
         wake,
     },
+    stats::RUNS_MIN,
     suite,
     view::View,
 };
@@ -170,6 +171,11 @@ fn judge(a: &Path, b: &Path, effect_min: f64) -> Result<ExitCode> {
     View::default().line(compare::text(&comparison).trim_end());
     if comparison.rows.is_empty() {
         return Err(Failure::Usage("the two results have no figure in common".to_owned()));
+    }
+    if !comparison.is_judged() {
+        return Err(Failure::Usage(format!(
+            "no figure can be judged: it takes {RUNS_MIN} runs of each at least"
+        )));
     }
     Ok(if comparison.is_worse() { ExitCode::from(WORSE) } else { ExitCode::SUCCESS })
 }

@@ -30,6 +30,12 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Whether anything can be said of any figure.
+    #[must_use]
+    pub fn is_judged(&self) -> bool {
+        self.rows.iter().any(|row| row.judgement.verdict != Verdict::TooFewRuns)
+    }
+
     /// Whether a figure became worse.
     #[must_use]
     pub fn is_worse(&self) -> bool {

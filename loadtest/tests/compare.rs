@@ -1,6 +1,10 @@
 //! Judging one result against another.
 
+use std::path::Path;
+
 use rookery_load::{
+    cli::{Command, Compare},
+    command::carry_out,
     compare::{compare, text},
     result::{Better, Figure, ResultFile},
 };
@@ -43,6 +47,28 @@ fn noise_that_is_larger_than_the_difference_is_called_by_its_name() {
     let said = compare(&a, &few, 0.02);
     assert!(!said.is_worse());
     assert!(text(&said).contains("too few runs"));
+}
+
+#[tokio::test]
+async fn a_comparison_that_judges_no_figure_does_not_end_well() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let written = |name: &str, figures: &[(&str, Better, &[f64])]| {
+        let path = folder.path().join(name);
+        let text = serde_json::to_string(&with(figures)).expect("JSON");
+        std::fs::write(&path, text).expect("a file");
+        path
+    };
+    let few: &[f64] = &[30.0, 31.0, 32.0];
+    let one = written("one", &[("p99", Better::Lower, few), ("rate", Better::Higher, QUICK)]);
+    let other = written("other", &[("p99", Better::Lower, few), ("rate", Better::Higher, QUICK)]);
+    let short = written("short", &[("p99", Better::Lower, few), ("rate", Better::Higher, few)]);
+    let judged = async |a: &Path, b: &Path| {
+        let (a, b) = (a.to_owned(), b.to_owned());
+        carry_out(&Command::Compare(Compare { a, b, effect_min: 0.02 })).await
+    };
+    assert!(judged(&one, &other).await.is_ok());
+    let refused = judged(&one, &short).await.expect_err("none can be judged").to_string();
+    assert!(refused.contains("no figure can be judged") && refused.contains('4'), "{refused}");
 }
 
 #[test]

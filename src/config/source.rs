@@ -19,6 +19,7 @@ use serde::{Deserialize as _, Deserializer, de::Error as _};
 
 use super::{
     ConfigError, DEFAULTS,
+    check::most,
     environment::{Environment, Variables, wanted},
 };
 
@@ -99,11 +100,13 @@ pub(super) fn explain(error: &figment::Error) -> ConfigError {
             "no such setting".to_owned()
         }
         Kind::InvalidType(actual, expected) | Kind::InvalidValue(actual, expected) => {
+            let is_number = matches!(defaults().find_value(&path), Ok(Value::Num(..)));
+            if is_number && matches!(actual, Actual::Unsigned(_) | Actual::Signed(1..)) {
+                // It does not fit into what holds the setting, whose bound may be lower.
+                return explained(&path, &format!("must be at most {}", most(&path)), error);
+            }
             let expected = match (defaults().find_value(&path), actual) {
                 (Ok(Value::String(..)), Actual::Str(_)) => expected,
-                (Ok(Value::Num(..)), Actual::Unsigned(_) | Actual::Signed(1..)) => {
-                    "a smaller number"
-                }
                 (Ok(like), _) => wanted(&like),
                 // One of a list, and lists are of texts.
                 (Err(_), _) => "text",
@@ -114,6 +117,11 @@ pub(super) fn explain(error: &figment::Error) -> ConfigError {
         Kind::Message(text) => without_quotation(text),
         other => other.to_string(),
     };
+    explained(&path, &what, error)
+}
+
+/// The line of what is wrong with the setting at `path`.
+fn explained(path: &str, what: &str, error: &figment::Error) -> ConfigError {
     let source =
         error.metadata.as_ref().map_or_else(String::new, |metadata| match &metadata.source {
             Some(file) => format!(" (in {file})"),
@@ -126,7 +134,7 @@ pub(super) fn explain(error: &figment::Error) -> ConfigError {
                 )
             }
         });
-    let subject = if path.is_empty() { "settings" } else { path.as_str() };
+    let subject = if path.is_empty() { "settings" } else { path };
     ConfigError(format!("{subject}: {what}{source}").replace('\n', " "))
 }
 

@@ -89,12 +89,7 @@ impl Edge {
         let limiter = Limiter::new(&config.rate_limit);
         let min_cli_version = CliVersion::parse(&config.server.min_cli_version).ok();
         state.ops.http.add(apps.figures().clone());
-        if limiter.is_some() {
-            UndeclaredProxy::look_at_settings(
-                state.is_https(),
-                config.server.trusted_proxies.len(),
-            );
-        }
+        UndeclaredProxy::look_at_settings(state.is_https(), config.server.trusted_proxies.len());
         Self { app_routes: Some(apps), limiter, min_cli_version, ..Self::bare(state, routes) }
     }
 
@@ -197,7 +192,8 @@ impl Edge {
         let is_app = !matches!(origin, Origin::Site);
         let is_health = !is_app && operators::is_health(uri.path());
         let trace = if is_health { None } else { self.trace(caller.as_ref(), began) };
-        if self.limiter.is_some() {
+        // Operators are told apart by nothing, whatever stands in front of their listener.
+        if self.operators.is_none() {
             if !by_proxy {
                 self.untold_proxy.look(peer, &parts.headers);
             } else if !is_health {

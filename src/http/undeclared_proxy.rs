@@ -1,6 +1,7 @@
 //! What is left untold where a proxy stands in front: that it is one, by the settings, or who its
-//! clients are, by the proxy. Either way all who come through it share one allowance of the rate
-//! limit. The log says each once.
+//! clients are, by the proxy. Either way all who come through it count as one address: for the rate
+//! limit, for the budgets of anonymous visitors, and for the countries of the meters. The log says each
+//! once, also where there is no rate limit.
 
 use std::{
     net::SocketAddr,
@@ -27,7 +28,8 @@ impl UndeclaredProxy {
         if https && trusted_proxies == 0 {
             tracing::warn!(
                 "server.public_url is https, so a proxy ends TLS, and server.trusted_proxies names none: all \
-                 visitors share one allowance of the rate limit"
+                 visitors count as one address, for the rate limit (where it is on), the write budgets of \
+                 anonymous visitors and the countries of the meters"
             );
         }
     }
@@ -46,7 +48,8 @@ impl UndeclaredProxy {
             tracing::warn!(
                 peer = %address,
                 "server.trusted_proxies does not name this peer, which forwards requests: all who come \
-                 through it share one allowance of the rate limit"
+                 through it count as one address, for the rate limit (where it is on), the write budgets \
+                 of anonymous visitors and the countries of the meters"
             );
         }
     }
@@ -61,7 +64,8 @@ impl UndeclaredProxy {
             tracing::warn!(
                 peer = %peer.ip().to_canonical(),
                 "server.trusted_proxies names this peer, and it sent a request without X-Forwarded-For: \
-                 all who come through it like that share one allowance of the rate limit"
+                 all who come through it like that count as one address, for the rate limit (where it is \
+                 on), the write budgets of anonymous visitors and the countries of the meters"
             );
         }
     }

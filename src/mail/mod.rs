@@ -45,7 +45,8 @@ pub struct Mailer {
 /// As [`Mailer::start`].
 pub fn check(settings: &config::Mail, public_url: &str) -> std::result::Result<(), BootError> {
     if settings.smtp_url.expose_secret().is_empty() {
-        return Ok(());
+        // Nobody asks for it, but what is set is right.
+        return relay::authority(settings).map(drop).map_err(BootError::Setting);
     }
     relay::Relay::of(settings, public_url).map(drop).map_err(BootError::Setting)
 }
@@ -91,6 +92,7 @@ impl Mailer {
     pub fn start(config: &Config, public_url: &str, clock: Clock) -> Result<Self, BootError> {
         let url = config.mail.smtp_url.expose_secret();
         if url.is_empty() {
+            check(&config.mail, public_url)?;
             let readable = config.server.listen.ip().is_loopback() && is_loopback_url(public_url);
             if !readable {
                 tracing::warn!(

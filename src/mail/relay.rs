@@ -11,11 +11,10 @@ use lettre::transport::smtp::{
     client::{AsyncSmtpConnection, Certificate, Tls, TlsParameters},
     extension::ClientId,
 };
-use percent_encoding::percent_decode_str;
 use secrecy::ExposeSecret as _;
 use url::{Host, Url};
 
-use crate::{config::Mail, http::loopback::is_loopback_host};
+use crate::{config::Mail, http::loopback::is_loopback_host, percent};
 
 /// For each address of the server to take a connection. What is said on it is for the caller to
 /// bound: the library waits for an answer without end.
@@ -67,8 +66,37 @@ fn read(text: &str) -> Result<(Url, Security), &'static str> {
         ("smtps", Some(_)) => return Err("mail.smtp_url: smtps:// takes no parameter"),
         _ => return Err("mail.smtp_url: must begin with smtp:// or smtps://"),
     };
+    if url.port() == Some(0) {
+        return Err("mail.smtp_url: nobody listens on port 0");
+    }
+    decoded(url.username())?;
+    decoded(url.password().unwrap_or_default())?;
+    let greets_as = url.path().trim_start_matches('/');
+    if !greets_as.is_empty() && !is_full_name(greets_as) {
+        return Err(
+            "mail.smtp_url: has no path; behind the slash may stand the name that the service greets \
+             with, such as rookery.example.org",
+        );
+    }
     url.set_query(None);
     Ok((url, security))
+}
+
+/// A user or a password. What is no percent-encoding would be sent as it stands, as a password that
+/// nobody has.
+fn decoded(text: &str) -> Result<String, &'static str> {
+    let bytes = percent::decode(text)
+        .ok_or("mail.smtp_url: user or password is not percent-encoded: a % in one is %25")?;
+    String::from_utf8(bytes).map_err(|_| "mail.smtp_url: user or password is no UTF-8")
+}
+
+/// Whether `text` is the name of a host with its domain.
+fn is_full_name(text: &str) -> bool {
+    let is_label = |label: &str| {
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        !label.is_empty() && label.bytes().all(is_word)
+    };
+    text.contains('.') && text.split('.').all(is_label)
 }
 
 /// The host of an address. Numbers are names to the parser, because the scheme is none of the
@@ -95,15 +123,13 @@ impl Relay {
     pub(super) fn of(settings: &Mail, public_url: &str) -> Result<Self, &'static str> {
         let (url, security) = read(settings.smtp_url.expose_secret())?;
         let host = bare_host(&url).unwrap_or_default();
+        // Also where no TLS is spoken: what is set is right.
+        authority(settings)?;
         let (tls, port) = match security {
             Security::Never => (Tls::None, SMTP_PORT),
             Security::IfOffered => (Tls::Opportunistic(trust(settings, host)?), SUBMISSION_PORT),
             Security::Always => (Tls::Required(trust(settings, host)?), SUBMISSION_PORT),
             Security::FromTheFirstByte => (Tls::Wrapper(trust(settings, host)?), SUBMISSIONS_PORT),
-        };
-        let decoded = |text| {
-            let text = percent_decode_str(text).decode_utf8();
-            text.map(String::from).map_err(|_| "mail.smtp_url: user or password is no UTF-8")
         };
         let credentials = match url.password() {
             Some(password) => Some(Credentials::new(decoded(url.username())?, decoded(password)?)),
@@ -164,17 +190,27 @@ fn greeting(site: &Url) -> Option<ClientId> {
     })
 }
 
+/// Those of `mail.ca_file`, where it names one.
+///
+/// # Errors
+/// What is wrong with the file.
+pub(super) fn authority(settings: &Mail) -> Result<Option<Certificate>, &'static str> {
+    if settings.ca_file.is_empty() {
+        return Ok(None);
+    }
+    let pem = std::fs::read(&settings.ca_file).map_err(|_| "mail.ca_file: cannot be read")?;
+    let none = "mail.ca_file: holds no certificate in PEM";
+    if !String::from_utf8_lossy(&pem).contains("-----BEGIN CERTIFICATE-----") {
+        return Err(none);
+    }
+    Certificate::from_pem(&pem).map(Some).map_err(|_| none)
+}
+
 /// The public authorities, and those of `mail.ca_file`.
 fn trust(settings: &Mail, host: &str) -> Result<TlsParameters, &'static str> {
     let mut parameters = TlsParameters::builder(host.to_owned());
-    if !settings.ca_file.is_empty() {
-        let pem = std::fs::read(&settings.ca_file).map_err(|_| "mail.ca_file: cannot be read")?;
-        let none = "mail.ca_file: holds no certificate in PEM";
-        if !String::from_utf8_lossy(&pem).contains("-----BEGIN CERTIFICATE-----") {
-            return Err(none);
-        }
-        parameters =
-            parameters.add_root_certificate(Certificate::from_pem(&pem).map_err(|_| none)?);
+    if let Some(authority) = authority(settings)? {
+        parameters = parameters.add_root_certificate(authority);
     }
     parameters.build().map_err(|_| "mail.ca_file: holds a certificate that cannot be used")
 }

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::{
-    boot::{BootError, Rooms},
+    boot::{self, BootError, Rooms},
     config::{self, Config, RegistrationMode},
     domains::CustomDomains,
     error::Envelope,
@@ -209,6 +209,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
 /// # Errors
 /// [`StartError`], as [`start`] has it.
 pub fn check(config: &Config) -> Result<(), StartError> {
+    boot::check_data_dir(config)?;
     let (origins, public_url) = addresses(config, config.server.listen.port())?;
     mail::check(&config.mail, &public_url)?;
     Countries::open(&config.meters).map_err(StartError::Setting)?;

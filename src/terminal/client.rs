@@ -8,6 +8,7 @@ use std::{
 
 use http::Method;
 use reqwest::redirect;
+use rookery_domain::ErrorCode;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -161,6 +162,15 @@ impl OpsClient {
         }
         let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let message = body["error"]["message"].as_str().unwrap_or("no reason given");
-        Err(Failure::Refused(format!("the server refused ({status}): {}", text::clean(message))))
+        // What this asks for is at every operators' listener.
+        let hint = match body["error"]["code"].as_str() {
+            Some(code) if code == ErrorCode::NotFound.as_str() => format!(
+                "; {} is another listener than the one of operators (ops.listen), or of another version",
+                self.origin
+            ),
+            _ => String::new(),
+        };
+        let message = text::clean(message);
+        Err(Failure::Refused(format!("the server refused ({status}): {message}{hint}")))
     }
 }

@@ -27,7 +27,7 @@ pub use self::{
     export::{SentSpans, SpanCounts},
     request::end_request,
 };
-use crate::config::Traces as Settings;
+use crate::{config::Traces as Settings, percent};
 
 /// Spans that wait to be sent; further ones are dropped and counted.
 pub const SPANS_QUEUED_MAX: usize = 8_192;
@@ -125,15 +125,18 @@ fn not_zero<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// Reads `name=value` pairs with commas between; `None` when one is no header.
+/// Reads `name=value` pairs with commas between, as OpenTelemetry has them (the octets of W3C Baggage):
+/// what is special in a name or a value is percent-encoded. `None` when one is no header.
 #[must_use]
 pub fn headers(text: &str) -> Option<HeaderMap> {
     let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
     pairs
         .map(|pair| {
             let (name, value) = pair.split_once('=')?;
-            let name: HeaderName = name.trim().parse().ok()?;
-            Some((name, HeaderValue::from_str(value.trim()).ok()?))
+            let name = HeaderName::from_bytes(&percent::decode(name.trim())?).ok()?;
+            // A value of other bytes than text would be sent, and mean something else to everybody.
+            let value = String::from_utf8(percent::decode(value.trim())?).ok()?;
+            Some((name, HeaderValue::from_str(&value).ok()?))
         })
         .collect()
 }

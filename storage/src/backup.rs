@@ -194,9 +194,14 @@ fn restore_file(file: &Path, folder: &Path, force: bool) -> Result<()> {
 pub(crate) fn end_restore(folder: &Path) -> Result<()> {
     let whole = with_suffix(&folder.join(DATABASE_FILE), RESTORED);
     if whole.try_exists().map_err(|error| failed(&whole, error))? {
-        check(&whole).map_err(|error| match error {
-            StorageError::Open(_) => error,
-            other => failed(&whole, other),
+        check(&whole).map_err(|error| {
+            let why = match error {
+                StorageError::Open(why) => why,
+                other => format!("{}: {other}", whole.display()),
+            };
+            let told = "it has the name of a restore that was cut short: move it away, and the database \
+                        stays as it is, or restore again with --force";
+            StorageError::Open(format!("{why}; {told}"))
         })?;
         put_in_place(folder)?;
     }

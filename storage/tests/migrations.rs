@@ -215,6 +215,9 @@ fn tables_are_not_made_beside_those_that_there_are() {
         assert!(text.contains("\"first\"") && text.contains("\"public\""), "{text}");
         let made = "select count(*) from pg_tables where schemaname = 'first'";
         assert_eq!(number(&test.db, made).await, 0);
+        database.set("search_path", "nowhere").await;
+        let text = Db::connect(&test.options).await.unwrap_err().to_string();
+        assert!(text.contains("search_path names no schema"), "{text}");
         database.set("search_path", "first").await;
         Db::connect(&test.options).await.unwrap().close().await;
     });

@@ -116,6 +116,7 @@ fn what_is_only_called_a_whole_restore_replaces_nothing() {
             let refused = Db::connect(&options).await.map(drop).unwrap_err().to_string();
             let named = folder.join(whole).display().to_string();
             assert!(refused.contains(&named), "{what}: {refused}");
+            assert!(refused.contains("move it away"), "{what}: {refused}");
             assert_eq!(fs::read(folder.join(whole)).unwrap(), content, "{what}");
             assert!(restore(&options, &backed_up, false).await.is_err(), "{what}");
             fs::remove_file(folder.join(whole)).unwrap();

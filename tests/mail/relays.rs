@@ -76,6 +76,14 @@ fn a_wrong_address_of_a_mail_server_stops_the_start() {
         ("smtp://mail.example.org?TLS=required", "the parameter tls and no other"),
         ("smtp://mail.example.org?tls=required&tls=none", "the parameter tls and no other"),
         ("smtps://mail.example.org?tls=none", "takes no parameter"),
+        ("smtp://mail.example.org:0", "port 0"),
+        ("smtp://mail.example.org/path", "has no path"),
+        ("smtp://mail.example.org/rookery.example.org/x", "has no path"),
+        ("smtp://mail.example.org/canary%20.org", "has no path"),
+        ("smtp://u:canary%zz@mail.example.org?tls=required", "a % in one is %25"),
+        ("smtps://u:canary%@mail.example.org", "a % in one is %25"),
+        ("smtps://u%4:canary@mail.example.org", "a % in one is %25"),
+        ("smtps://u:canary%FF@mail.example.org", "no UTF-8"),
     ] {
         let line = line(bad).expect(bad);
         assert!(line.starts_with("mail.smtp_url: ") && line.contains(said), "{bad}: {line}");
@@ -92,10 +100,12 @@ async fn authorities_that_cannot_be_read_stop_the_start() {
         (empty, "mail.ca_file: holds no certificate in PEM"),
         (folder.path().join("absent.pem"), "mail.ca_file: cannot be read"),
     ] {
-        let mut config = sending_to("smtps://mail.example.org").config();
-        config.mail.ca_file = file.to_str().expect("a path").to_owned();
-        config.data_dir = folder.path().join("data");
-        let error = rookery::start(config, rookery::Hooks::default()).await.err();
-        assert_eq!(error.expect("it does not start").to_string(), said);
+        for url in ["smtps://mail.example.org", "smtp://mail.example.org", ""] {
+            let mut config = sending_to(url).config();
+            config.mail.ca_file = file.to_str().expect("a path").to_owned();
+            config.data_dir = folder.path().join("data");
+            let error = rookery::start(config, rookery::Hooks::default()).await.err();
+            assert_eq!(error.expect("it does not start").to_string(), said, "{url}");
+        }
     }
 }

@@ -202,6 +202,10 @@ async fn what_is_wrong_with_the_address_is_said_in_one_line() {
     let site = TestServer::start().await;
     let line = refused(command(&["app", "none", "--url", &site.url("")])).await;
     assert!(line.starts_with("rookery: the server refused (404 Not Found): "), "{line}");
+    assert!(line.contains("is another listener than the one of operators (ops.listen)"), "{line}");
+    let mut absent = command(&["app", "none"]);
+    absent.env("ROOKERY__OPS__LISTEN", site.ops_address());
+    assert!(!refused(absent).await.contains("another listener"));
 }
 
 /// The terminal that the live screen is shown on. Only cells that change are sent, so a text can

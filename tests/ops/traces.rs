@@ -218,7 +218,10 @@ async fn the_settings_own_names_win_over_the_ones_of_opentelemetry() {
     let url = collector.url();
     let settings = [
         ("ROOKERY__TRACES__ENDPOINT", url.as_str()),
-        ("ROOKERY__TRACES__HEADERS", "x-tenant=birds"),
+        (
+            "ROOKERY__TRACES__HEADERS",
+            "x%2Dtenant=birds%20of%2C%20100%25, authorization = Basic%20YQ%3D%3D",
+        ),
         ("OTEL_EXPORTER_OTLP_HEADERS", "x-tenant=fish,x-other=1"),
         ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "x-tenant=bees,content-type=text/plain"),
     ];
@@ -227,7 +230,8 @@ async fn the_settings_own_names_win_over_the_ones_of_opentelemetry() {
     assert_eq!(answer.status, 200);
     collector.until(|spans| !spans.is_empty()).await;
     let (headers, _) = collector.requests().remove(0);
-    assert_eq!(headers["x-tenant"], "birds");
+    assert_eq!(headers["x-tenant"], "birds of, 100%");
+    assert_eq!(headers["authorization"], "Basic YQ==");
     assert_eq!(headers["content-type"], "application/x-protobuf");
     assert!(!headers.contains_key("x-other"));
     server.terminate();

@@ -2,6 +2,8 @@
 
 mod outside;
 
+use std::net::SocketAddr;
+
 use rookery_domain::{cli_version::CliVersion, email::Email, limits::Limits, time::DAY_S};
 use secrecy::ExposeSecret as _;
 use url::Url;
@@ -44,8 +46,11 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     if !token.is_empty() && token.len() < OPS_TOKEN_LEN_MIN {
         return fail(&format!("ops.token: needs at least {OPS_TOKEN_LEN_MIN} characters"));
     }
-    if config.server.listen == config.ops.listen && config.ops.listen.port() != 0 {
-        return fail("ops.listen: must differ from server.listen");
+    if is_same_place(config.server.listen, config.ops.listen) {
+        return fail(
+            "ops.listen: must differ from server.listen (0.0.0.0 and [::] are every address: take \
+             another port)",
+        );
     }
     let key = config.server.key.expose_secret();
     if !key.is_empty() && crate::boot::parse_key(key).is_none() {
@@ -100,6 +105,28 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
         return fail("log.level: must be a level or filter directives");
     }
     traces(config)
+}
+
+/// The bound of a number that is held in 32 bits: a larger one is refused before it is looked at here.
+pub(super) fn most(setting: &str) -> u64 {
+    match setting {
+        "feed.retention_days"
+        | "meters.retention_days"
+        | "limits.deleted_app_retention_days"
+        | "limits.deleted_row_retention_days" => DAYS_MAX,
+        "mail.sign_in_links_per_hour" | "mail.notices_per_hour" => COUNT_MAX,
+        _ => u64::from(u32::MAX),
+    }
+}
+
+/// Whether two listeners surely cannot have both. `[::]` takes IPv4's addresses as well where the system is
+/// not set otherwise, which a start finds out.
+fn is_same_place(one: SocketAddr, other: SocketAddr) -> bool {
+    let (ours, theirs) = (one.ip(), other.ip());
+    let is_any = ours.is_unspecified() || theirs.is_unspecified();
+    one.port() == other.port()
+        && one.port() != 0
+        && (ours == theirs || (is_any && ours.is_ipv4() == theirs.is_ipv4()))
 }
 
 fn limits(limits: &Limits) -> Result<(), ConfigError> {

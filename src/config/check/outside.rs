@@ -70,7 +70,9 @@ pub(super) fn traces(config: &Config) -> Result<(), ConfigError> {
     let traces = &config.traces;
     positive("traces.requests_per_second_max", u64::from(traces.requests_per_second_max))?;
     if crate::traces::headers(traces.headers.expose_secret()).is_none() {
-        return fail("traces.headers: must be name=value pairs with commas between");
+        return fail(
+            "traces.headers: must be name=value pairs with commas between, percent-encoded (% is %25)",
+        );
     }
     let sound = Url::parse(&traces.endpoint).is_ok_and(|url| {
         matches!(url.scheme(), "http" | "https")
@@ -150,7 +152,13 @@ pub(super) fn challenge(config: &Config) -> Result<(), ConfigError> {
         ));
     }
     if challenge.verify_url.is_empty() {
-        let alone = !challenge.secret.expose_secret().is_empty() || !challenge.site_key.is_empty();
+        let alone = [
+            challenge.secret.expose_secret(),
+            &challenge.site_key,
+            &challenge.script_url,
+            &challenge.api,
+        ];
+        let alone = alone.iter().any(|it| !it.is_empty()) || !challenge.page_sources.is_empty();
         return match alone {
             true => fail("challenge.verify_url: needed, because others of challenge are set"),
             false => Ok(()),

@@ -150,6 +150,12 @@ async fn check_schema(connection: &mut PgConnection) -> Result<()> {
             warn!("rookery's tables in the schema {own} are used, not those in {other}");
             Ok(())
         }
+        (None, _) => Err(StorageError::Open(
+            "search_path names no schema of the database that this role may use, so there is none to \
+             make tables in: set it for the role or the database, or by options[search_path] in the \
+             address"
+                .to_owned(),
+        )),
         _ => Ok(()),
     }
 }

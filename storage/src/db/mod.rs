@@ -57,6 +57,9 @@ pub(crate) const POOL_MAX: u32 = 16;
 /// The writer's lanes on PostgreSQL, each with a connection of its own.
 pub(crate) const POSTGRES_LANES: usize = 4;
 
+/// Connections to PostgreSQL that a start needs: the lanes', and those that read at the same time.
+pub(crate) const CONNECTIONS_AT_START: usize = POSTGRES_LANES + 4;
+
 /// Most connections to PostgreSQL that a server has.
 pub(crate) const CONNECTIONS_MAX: usize = POOL_MAX as usize + POSTGRES_LANES;
 

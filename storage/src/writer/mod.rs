@@ -26,7 +26,7 @@ use self::{
 };
 use crate::{
     commit::{Epoch, Group},
-    db::{CONNECTIONS_MAX, Db, POSTGRES_LANES},
+    db::{CONNECTIONS_AT_START, CONNECTIONS_MAX, Db, POSTGRES_LANES},
     error::{Result, StorageError},
     faults::Faults,
 };
@@ -129,7 +129,7 @@ impl Writer {
             if let Link::Down(why) = &*link {
                 let why = format!(
                     "the PostgreSQL database must let a server have up to {CONNECTIONS_MAX} \
-                     connections, {POSTGRES_LANES} of them from its start on: {why}"
+                     connections, {CONNECTIONS_AT_START} of them at its start: {why}"
                 );
                 return Err(StorageError::Open(why));
             }
