@@ -11,7 +11,9 @@ use rookery_actors::{
 use rookery_domain::{ErrorCode, app::AppRecord, id::AppId, manifest::Visibility};
 use rookery_testkit::until;
 
-use crate::support::{Bench, Fate, MANIFEST, asleep, create, expect_panics, paused, record};
+use crate::support::{
+    Bench, Fate, MANIFEST, asleep, create, delete, expect_panics, paused, record,
+};
 
 #[test]
 fn a_thousand_readers_of_a_dormant_app_share_one_load() {
@@ -167,12 +169,13 @@ fn what_an_app_did_keeps_nobody_from_forgetting_it() {
     paused().block_on(async {
         let bench = Bench::start().await;
         let app = bench.app().await;
-        bench.create(&app, "a").await.expect("a row");
+        app.apply(bench.caller.clone(), delete("none")).await.expect_err("there is no such row");
         bench.rig.apps.tick();
         assert_eq!(bench.rig.apps.hot(Measure::Messages, Window::TenSeconds).len(), 1);
         asleep(&app).await;
         drop(app);
         until("it is forgotten", || {
+            bench.rig.apps.tick();
             bench.rig.forget_dormant(Duration::ZERO);
             bench.rig.apps.counts().known == 0
         })

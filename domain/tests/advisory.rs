@@ -103,14 +103,21 @@ fn severity_follows_operation_guards_and_reach() {
             Report::new(manifest, visibility, &with(Evidence::gather(rows, []))).findings;
         findings.into_iter().map(|f| (f.exposure, f.severity)).collect::<Vec<_>>()
     };
-    let manifest = manifest(open.clone());
+    // Whoever sees no row changes none.
+    assert_eq!(
+        report(&manifest(open.clone()), Visibility::Public, 5),
+        [(Exposure::Create, Severity::Medium), (Exposure::Count, Severity::Info)]
+    );
+    let mut seen = open.clone();
+    seen["read"] = json!(["anyone"]);
+    let manifest = manifest(seen);
     assert_eq!(
         report(&manifest, Visibility::Public, 5),
         [
             (Exposure::Delete, Severity::High),
             (Exposure::Update, Severity::High),
             (Exposure::Create, Severity::Medium),
-            (Exposure::Count, Severity::Info),
+            (Exposure::Read, Severity::Low),
         ]
     );
     assert_eq!(report(&manifest, Visibility::Link, 5)[0], (Exposure::Delete, Severity::Medium));

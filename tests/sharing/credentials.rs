@@ -211,3 +211,17 @@ async fn a_rotated_credential_says_until_when_the_token_before_works() {
     assert!(listed().await.get(MEMBER).is_none(), "it is over");
     assert!(change("pause", json!({})).await.get(MEMBER).is_none());
 }
+
+#[tokio::test]
+async fn a_credential_that_only_writes_is_told_the_version_that_is_there() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    site.row("safe", "k").await;
+    let body = json!({"collections": ["safe"], "operations": ["update", "delete"]});
+    let (_, token) = site.credential(body).await;
+    let path = "/collections/safe/k";
+    let body = json!({"data": {"x": 1}, "if_match": 9});
+    let late = Answer::of(site.with(&token, Method::PATCH, path).json(&body)).await;
+    let current = &late.error(ErrorCode::Conflict)["details"]["current"];
+    assert_eq!((&current["version"], &current["data"]), (&json!(1), &json!({})), "{}", late.text);
+}

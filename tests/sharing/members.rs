@@ -318,3 +318,28 @@ async fn the_feed_tells_the_owner_of_members_and_links_and_nobody_else() {
     let page = site.see(&member, &format!("/s/feed?since={seen}&wait=0")).await.expect(200);
     assert_eq!(page["events"], json!([]));
 }
+
+#[tokio::test]
+async fn whoever_becomes_an_admin_of_the_organization_keeps_the_role_of_a_member() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    let owner = |method, path: &str, body: Value| {
+        Answer::of(world.server.by(&world.owner, method, path).json(&body))
+    };
+    let org = owner(Method::POST, "/v1/orgs", json!({"name": "Crew"})).await.expect(201);
+    site.patch("", json!({"org_id": org["id"]})).await.expect(200);
+    let (_, id, token) = site.member("ada@example.com", Some("editor")).await;
+    let write =
+        async || site.send(&token, Method::POST, "/s/collections/press", json!({"data": {}})).await;
+    write().await.expect(201);
+
+    let members = format!("/v1/orgs/{}/members", text(&org, "id"));
+    let body = json!({"email": "ada@example.com", "role": "admin"});
+    owner(Method::POST, &members, body).await.expect(201);
+    write().await.expect(201);
+    let me = site.see(&token, "/s/session").await.expect(200);
+    assert_eq!(
+        (&me["role"], &me["custom_role"], &me["id"]),
+        (&json!("owner"), &json!("editor"), &json!(id))
+    );
+}

@@ -92,7 +92,7 @@ async fn a_refused_field_of_an_apps_pages_is_marked() {
     let minutes = [("action", "migration"), ("on", "true"), ("minutes", "0")];
     refuses(&owned.submit("/settings", &minutes).await, "minutes", "The number of minutes ");
     let kept = [("action", "retention"), ("collection", "entries"), ("max_age_days", "0")];
-    let why = "The number of days must be from 1 to 36500.";
+    let why = "The number of days must be a whole number from 1 to 36500.";
     refuses(&owned.submit("/settings", &kept).await, "age-entries", why);
 
     let page = owned.submit("/data/entries/new", &[("key", "k1"), ("data", "{")]).await;

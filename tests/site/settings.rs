@@ -156,7 +156,7 @@ async fn the_bounds_of_each_collection_are_a_group_of_its_name() {
     let owned = Owned::with(json!({"collections": collections})).await;
     let page = owned.see("/settings").await;
     for name in ["entries", "notes"] {
-        page.says(&format!("<fieldset class=\"kept\" aria-labelledby=\"kept-{name}\">"));
+        page.says(&format!("<form class=\"kept\" aria-labelledby=\"kept-{name}\""));
         page.says(&format!("<span id=\"kept-{name}\" class=\"name\">{name}</span>"));
     }
 }

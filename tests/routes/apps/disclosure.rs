@@ -88,7 +88,8 @@ async fn one_is_said_as_one() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;
     let one = |retention: Value| {
-        json!({"permissions": {"read": ["anyone"], "write": ["anyone"]}, "retention": retention,
+        json!({"permissions": {"read": ["anyone"], "write": ["anyone"],
+            "update": ["creator"], "delete": ["creator"]}, "retention": retention,
             "anonWriteBudget": {"perIpPerDay": 1, "perAppDay": 2}})
     };
     let collections = json!({
