@@ -1,9 +1,13 @@
 //! What storage tells of an app is told no sooner than its actor has published it: a commit is durable
 //! a little earlier.
 
-use rookery_actors::app::message::{DeleteRow, Idempotency, Op, Reply};
+use rookery_actors::{
+    AppHandle,
+    app::message::{DeleteRow, Idempotency, Op, Reply},
+};
 use rookery_domain::{ErrorCode, Result, idempotency::IdempotentRequest, query::PageLimit};
 use rookery_testkit::until;
+use tokio::task::JoinHandle;
 
 use crate::support::{Bench, Fate, create, delete, paused};
 
@@ -18,6 +22,12 @@ fn request() -> (Op, Idempotency) {
     (create("a", "{}"), idempotency)
 }
 
+/// That request, sent.
+fn sent(app: &AppHandle, bench: &Bench) -> JoinHandle<Result<Reply>> {
+    let (app, caller, (op, idempotency)) = (app.clone(), bench.caller.clone(), request());
+    tokio::spawn(async move { app.apply_idempotent(caller, op, idempotency, 0).await })
+}
+
 #[test]
 fn a_repeated_request_is_answered_when_everybody_reads_what_the_first_one_did() {
     paused().block_on(async {
@@ -25,10 +35,7 @@ fn a_repeated_request_is_answered_when_everybody_reads_what_the_first_one_did() 
         let app = bench.app().await;
         app.root().await.expect("it wakes");
         bench.store.hold();
-        let ask = || {
-            let (app, caller, (op, idempotency)) = (app.clone(), bench.caller.clone(), request());
-            tokio::spawn(async move { app.apply_idempotent(caller, op, idempotency, 0).await })
-        };
+        let ask = || sent(&app, &bench);
         let first = ask();
         until("it is with the writer", || bench.store.held() == 1).await;
         let tell = bench.store.commit_untold();
@@ -81,10 +88,7 @@ fn a_purge_has_nobody_answer_a_repeated_request_anew() {
             bench.create(&app, key).await.expect("a row");
         }
         bench.store.hold();
-        let ask = || {
-            let (app, caller, (op, idempotency)) = (app.clone(), bench.caller.clone(), request());
-            tokio::spawn(async move { app.apply_idempotent(caller, op, idempotency, 0).await })
-        };
+        let ask = || sent(&app, &bench);
         // The row is there already, so that this has no event.
         let first = ask();
         until("it is with the writer", || bench.store.held() == 1).await;

@@ -13,41 +13,30 @@ use crate::{
     db::Arg,
 };
 
-impl From<Timestamp> for Arg {
-    fn from(at: Timestamp) -> Self {
-        Self::from(at.0)
-    }
+/// What is stored as the value that it holds.
+macro_rules! wrappers {
+    ($($wrapper:ident)*) => {$(
+        impl From<$wrapper> for Arg {
+            fn from(value: $wrapper) -> Self {
+                Self::from(value.0)
+            }
+        }
+
+        impl From<Option<$wrapper>> for Arg {
+            fn from(value: Option<$wrapper>) -> Self {
+                Self::from(value.map(|value| value.0))
+            }
+        }
+
+        impl Column for $wrapper {
+            fn read<R: ReadColumns + ?Sized>(columns: &R, at: usize) -> Read<Self> {
+                columns.get(at).map(Self)
+            }
+        }
+    )*};
 }
 
-impl From<Option<Timestamp>> for Arg {
-    fn from(at: Option<Timestamp>) -> Self {
-        Self::from(at.map(|at| at.0))
-    }
-}
-
-impl Column for Timestamp {
-    fn read<R: ReadColumns + ?Sized>(columns: &R, at: usize) -> Read<Self> {
-        columns.int(at).map(Self)
-    }
-}
-
-impl From<SecretHash> for Arg {
-    fn from(hash: SecretHash) -> Self {
-        Self::from(hash.0)
-    }
-}
-
-impl From<Option<SecretHash>> for Arg {
-    fn from(hash: Option<SecretHash>) -> Self {
-        Self::from(hash.map(|hash| hash.0))
-    }
-}
-
-impl Column for SecretHash {
-    fn read<R: ReadColumns + ?Sized>(columns: &R, at: usize) -> Read<Self> {
-        columns.get(at).map(Self)
-    }
-}
+wrappers! { Timestamp SecretHash }
 
 /// Ids are stored as their 16 bytes.
 macro_rules! ids {

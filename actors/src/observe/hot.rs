@@ -182,9 +182,13 @@ impl HotApps {
         entry.at = now;
     }
 
-    /// Lets those go that were forgotten, and the least busy ones, when there are too many.
-    pub(crate) fn prune(&mut self, now: f64) {
+    /// Lets those go that the registry has forgotten.
+    pub(crate) fn drop_forgotten(&mut self) {
         self.tracked.retain(|_, one| one.slot.strong_count() > 0);
+    }
+
+    /// Lets the least busy apps go, when there are too many.
+    pub(crate) fn prune(&mut self, now: f64) {
         if self.tracked.len() <= TRACKED_MAX {
             return;
         }

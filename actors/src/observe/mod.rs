@@ -113,6 +113,7 @@ impl Observer {
             }
             hot.prune(now);
         }
+        self.hot.lock().drop_forgotten();
         self.watched.lock().retain(|slot| {
             let Some(slot) = slot.upgrade() else { return false };
             let Some(watch) = slot.activity.watch.load_full() else { return false };
