@@ -40,7 +40,7 @@ async fn a_report_is_made_once_until_the_app_changes() {
     let first = report().await;
     // Behind everybody's back, and without a number: only what looks at rows anew sees them.
     let rows = house.rows(3, RowState::Live);
-    house.commit(app, |group| (group.totals.live, group.rows) = (3, rows)).await;
+    house.commit(app, |group| (group.totals.live, group.writes.rows) = (3, rows)).await;
     assert!(Arc::ptr_eq(&first, &report().await), "nothing was looked at again");
     let app = house.runtime.apps().by_id(app).await.unwrap();
     house.create(&app, "k").await.unwrap();

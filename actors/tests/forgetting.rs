@@ -110,7 +110,7 @@ async fn networks_that_share_a_counter_never_write_over_the_apps_own() {
     // As many networks as are counted one by one, and all of them together.
     let networks = (0..10_000).map(|n| counter((1 << 40) + n, 1));
     let all = networks.chain([counter(0, 10_000)]).collect();
-    house.commit(public.id, |group| group.budgets = all).await;
+    house.commit(public.id, |group| group.writes.budgets = all).await;
     let app = house.runtime.apps().by_id(public.id).await.unwrap();
     let mut refused = Vec::new();
     for key in ["a", "b", "c"] {
@@ -139,7 +139,7 @@ async fn a_budget_that_was_spent_a_day_early_is_free_again_after_the_next_midnig
     house.store(public.clone(), manifest, Vec::new()).await;
     let tomorrow = i32::try_from(NOW.0 / 86_400_000_000).unwrap() + 1;
     let spent = BudgetWrite { collection: "entries".into(), network: 0, day: tomorrow, count: 1 };
-    house.commit(public.id, |group| group.budgets = vec![spent]).await;
+    house.commit(public.id, |group| group.writes.budgets = vec![spent]).await;
     let app = house.runtime.apps().by_id(public.id).await.unwrap();
     let mut refused = Vec::new();
     for (key, days) in [("a", 0), ("b", 1), ("c", 1)] {

@@ -90,7 +90,9 @@ async fn more_feeds_than_one_round_prunes_are_gone_through_one_after_another() {
             data: None,
             silent: false,
         };
-        house.commit(busy.id, |group| (group.seq, group.events) = (1, vec![Arc::new(event)])).await;
+        house
+            .commit(busy.id, |group| (group.seq, group.writes.events) = (1, vec![Arc::new(event)]))
+            .await;
     }
     assert_eq!(round(&house, WorkerKind::FeedRetention).await, (500, true));
     assert_eq!(round(&house, WorkerKind::FeedRetention).await, (1, false));
@@ -117,7 +119,9 @@ async fn more_answers_than_one_round_forgets_go_in_the_next_one_soon() {
             row_keys: [].into(),
         }
     };
-    house.commit(app.id, |group| group.idempotency = (0..10_001).map(answer).collect()).await;
+    house
+        .commit(app.id, |group| group.writes.idempotency = (0..10_001).map(answer).collect())
+        .await;
     house.clock.set(NOW.plus_seconds(KEPT_FOR_S));
     assert_eq!(round(&house, WorkerKind::Sweeper).await, (0, true));
     assert_eq!(round(&house, WorkerKind::Sweeper).await, (0, false), "the rest of them");

@@ -59,7 +59,7 @@ async fn a_dormant_app_that_nobody_asks_for_is_forgotten_and_found_again_as_it_w
     let id = stored.id;
     house.store(stored, crate::support::MANIFEST, Vec::new()).await;
     let rows = house.rows(3, RowState::Live);
-    house.commit(id, |group| (group.totals.live, group.rows) = (3, rows)).await;
+    house.commit(id, |group| (group.totals.live, group.writes.rows) = (3, rows)).await;
     let app = apps.find("notes").await.unwrap();
     app.root().await.unwrap();
     let sweep = async || house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap();

@@ -59,9 +59,18 @@ pub(crate) struct App {
     slow_streak: u32,
     /// Requests that wait because the open group takes no more.
     stash: VecDeque<Box<Request>>,
-    /// It begins nothing more and leaves once what is begun has ended.
-    leaving: bool,
-    retired: bool,
+    phase: Phase,
+}
+
+/// Where an incarnation is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// It takes requests.
+    Running,
+    /// It begins nothing more, and leaves once what is begun has ended.
+    Leaving,
+    /// It has left: what still comes bounces to the next incarnation.
+    Retired,
 }
 
 impl Actor for AppActor {
@@ -84,8 +93,7 @@ impl Actor for AppActor {
             seal_asked: false,
             slow_streak: 0,
             stash: VecDeque::new(),
-            leaving: false,
-            retired: false,
+            phase: Phase::Running,
         })
     }
 
@@ -113,11 +121,11 @@ impl Actor for AppActor {
 
 impl App {
     fn request(&mut self, myself: &ActorRef<Message>, request: Box<Request>) {
-        if self.retired {
-            // Dropped: it bounces to the next incarnation.
+        if self.phase == Phase::Retired {
+            // Dropped.
             return;
         }
-        if self.leaving || !self.stash.is_empty() || !self.takes(&request) {
+        if self.phase == Phase::Leaving || !self.stash.is_empty() || !self.takes(&request) {
             self.stash.push_back(request.without_place());
             return;
         }
@@ -130,7 +138,7 @@ impl App {
     fn takes(&self, request: &Request) -> bool {
         let open = &self.working.open;
         if request.stands_alone() {
-            return self.in_flight.is_none() && !open.writes() && open.replies.is_empty();
+            return self.in_flight.is_none() && open.writes.is_empty() && open.replies.is_empty();
         }
         !open.is_full() && !self.in_flight.as_ref().is_some_and(|in_flight| in_flight.alone)
     }
@@ -157,7 +165,7 @@ impl App {
             end_span(trace, "decide", began, answer.as_ref().err(), self.slot.id);
         }
         self.env.observer.handled(&self.slot, waited, took);
-        if self.in_flight.is_none() && !self.working.open.writes() {
+        if self.in_flight.is_none() && self.working.open.writes.is_empty() {
             port.send(answer);
             return;
         }
@@ -214,7 +222,7 @@ impl App {
 
     /// Has the open group sealed once everything that is queued already has joined it.
     fn ask_seal(&mut self, myself: &ActorRef<Message>) {
-        let pending = self.working.open.writes() || !self.working.open.replies.is_empty();
+        let pending = !self.working.open.writes.is_empty() || !self.working.open.replies.is_empty();
         if self.in_flight.is_some() || !pending || self.seal_asked {
             return;
         }
@@ -230,7 +238,7 @@ impl App {
         if self.in_flight.is_some() {
             return;
         }
-        if !self.working.open.writes() {
+        if self.working.open.writes.is_empty() {
             // Answers that waited for a group which has ended since.
             self.working.open.traces.clear();
             release(std::mem::take(&mut self.working.open.replies));
@@ -297,11 +305,11 @@ impl App {
         release(replies);
         self.slot.hub.wake();
         if destroyed {
-            if !self.working.open.writes() {
+            if self.working.open.writes.is_empty() {
                 // Refusals decided after it: they hold now.
                 release(std::mem::take(&mut self.working.open.replies));
             }
-            self.retired = true;
+            self.phase = Phase::Retired;
             self.slot.destroy();
             myself.stop(None);
             return;
@@ -346,7 +354,7 @@ impl App {
                 }
             }
             self.seal(myself);
-            if self.leaving || self.in_flight.is_some() || self.stash.is_empty() {
+            if self.phase != Phase::Running || self.in_flight.is_some() || self.stash.is_empty() {
                 break;
             }
         }
@@ -356,20 +364,20 @@ impl App {
     /// The first request that waited, if the open group takes it now.
     fn next_stashed(&mut self) -> Option<Box<Request>> {
         let next = self.stash.front().is_some_and(|request| self.takes(request));
-        if next && !self.leaving { self.stash.pop_front() } else { None }
+        if next && self.phase == Phase::Running { self.stash.pop_front() } else { None }
     }
 
     /// Begins nothing more; leaves now, or when what is begun has ended.
     fn restart(&mut self, myself: &ActorRef<Message>) {
-        if !self.retired {
-            self.leaving = true;
+        if self.phase != Phase::Retired {
+            self.phase = Phase::Leaving;
             self.seal(myself);
             self.leave_if_done(myself);
         }
     }
 
     fn leave_if_done(&mut self, myself: &ActorRef<Message>) {
-        if self.leaving && self.in_flight.is_none() {
+        if self.phase == Phase::Leaving && self.in_flight.is_none() {
             self.leave(myself, StopCause::Restarted);
         }
     }
@@ -377,7 +385,7 @@ impl App {
     /// Stops, if nobody needs the app now.
     fn hibernate(&mut self, myself: &ActorRef<Message>) {
         let pending = self.in_flight.is_some()
-            || self.working.open.writes()
+            || !self.working.open.writes.is_empty()
             || !self.working.open.replies.is_empty()
             || !self.stash.is_empty()
             || self.slot.is_needed();
@@ -389,7 +397,7 @@ impl App {
 
     /// Leaves in order. What is still queued bounces to the next incarnation.
     fn leave(&mut self, myself: &ActorRef<Message>, cause: StopCause) {
-        self.retired = true;
+        self.phase = Phase::Retired;
         self.slot.retire(self.incarnation, cause);
         // Answers that wait for a group which is never sent, and requests that were not begun:
         // they go now, not when ractor drops this state.

@@ -122,7 +122,7 @@ pub(crate) fn working(
         tail,
     };
     let mut open = Open::default();
-    open.budgets.extend(moved.into_iter().map(budget_write));
+    open.writes.budgets.extend(moved.into_iter().map(budget_write));
     Ok(Working { root, private, open, counted, last_at, latest })
 }
 

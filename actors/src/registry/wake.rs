@@ -125,7 +125,7 @@ async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
     } else {
         birth::working(env, loaded, counted.clone(), begins)?
     };
-    let is_to_write = working.open.writes();
+    let is_to_write = !working.open.writes.is_empty();
     let root = Arc::new(ArcSwap::from_pointee(working.root.clone()));
     working.root.group = begins.next();
     slot.record.store(working.root.record.clone());

@@ -156,7 +156,7 @@ impl FakeStore {
     /// Bytes of the payloads of the oldest group that waits.
     pub(crate) fn held_payloads(&self) -> usize {
         let state = self.lock();
-        let events = state.held.front().map_or(&[][..], |group| &group.events);
+        let events = state.held.front().map_or(&[][..], |group| &group.writes.events);
         events.iter().filter_map(|event| event.data.as_ref()).map(|data| data.len()).sum()
     }
 
@@ -244,11 +244,11 @@ impl State {
 
     fn apply(&mut self, group: &Group) {
         let Some(app) = self.apps.get_mut(&group.app) else { return };
-        let numbers: Vec<u64> = group.events.iter().map(|event| event.seq).collect();
+        let numbers: Vec<u64> = group.writes.events.iter().map(|event| event.seq).collect();
         if numbers != (group.prev_seq + 1..=group.seq).collect::<Vec<_>>() {
             self.violations.push(format!("events {numbers:?} after {}", group.prev_seq));
         }
-        for event in &group.events {
+        for event in &group.writes.events {
             if let Some(change) = &event.change {
                 let row = &change.row;
                 let data = row.data().to_string();
@@ -256,7 +256,7 @@ impl State {
             }
             app.events.push(event.clone());
         }
-        for write in &group.rows {
+        for write in &group.writes.rows {
             let place = (write.collection.clone(), write.row.key().into());
             let before = app.rows.insert(place, (write.row.clone(), write.state));
             if before.is_some_and(|(before, _)| before.version >= write.row.version) {
@@ -275,7 +275,7 @@ impl State {
         }
         app.head.last_seq = group.seq;
         app.head.totals = group.totals;
-        if let Some(write) = &group.app_write {
+        if let Some(write) = &group.writes.app_write {
             app.record = write.record.clone();
             if let Some(version) = &write.version {
                 app.manifest = version.manifest.clone();
@@ -291,7 +291,7 @@ impl State {
             self.violations.push(format!("a unique value twice: {emails:?}"));
         }
         app.history.insert(group.seq, Arc::new(picture));
-        for answer in &group.idempotency {
+        for answer in &group.writes.idempotency {
             let (status, location) = (answer.status, answer.location.clone());
             let kept = StoredResponse { status, location, body: answer.body.clone() };
             let first = FirstResponse { body_hash: answer.body_hash, response: kept };

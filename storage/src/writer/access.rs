@@ -76,7 +76,7 @@ const TOKEN: &str = "insert into credential_tokens (hash, app_id, credential, pr
 pub(super) fn statements(group: &Group) -> Result<Vec<Bound>, Failure> {
     let mut bound = Vec::new();
     let mut revoked_previews = false;
-    for write in &group.access {
+    for write in &group.writes.access {
         match write {
             AccessWrite::Member { member: one, removed_at } => {
                 member(&mut bound, group.app, one, *removed_at);

@@ -83,7 +83,7 @@ impl<'q> Batch<'q> {
     /// Rows of the groups that nothing speaks against.
     pub(super) fn rows(&self) -> usize {
         let stands = self.entries.iter().filter(|entry| entry.outcome.is_none());
-        stands.map(|entry| entry.group.rows.len()).sum()
+        stands.map(|entry| entry.group.writes.rows.len()).sum()
     }
 
     /// Settles every group in order, then answers the barriers.
@@ -125,7 +125,7 @@ fn trace(group: &Group, outcome: &Outcome, groups: usize, began: Instant) {
         let fields = vec![
             ("app.id", group.app.to_string().into()),
             ("commit.outcome", outcome.into()),
-            ("commit.rows", group.rows.len().into()),
+            ("commit.rows", group.writes.rows.len().into()),
             ("commit.groups", groups.into()),
         ];
         trace.child().end("commit", (began, ended), failure, fields);

@@ -119,8 +119,8 @@ impl Counters {
         match outcome {
             Outcome::Committed => {
                 self.groups.fetch_add(1, Relaxed);
-                self.rows.fetch_add(group.rows.len() as u64, Relaxed);
-                self.events.fetch_add(group.events.len() as u64, Relaxed);
+                self.rows.fetch_add(group.writes.rows.len() as u64, Relaxed);
+                self.events.fetch_add(group.writes.events.len() as u64, Relaxed);
             }
             Outcome::Aborted(Abort::Fenced) => drop(self.fenced.fetch_add(1, Relaxed)),
             Outcome::Aborted(_) | Outcome::StoreBroken => drop(self.aborted.fetch_add(1, Relaxed)),

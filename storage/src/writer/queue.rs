@@ -280,7 +280,7 @@ impl Queue {
                     stale.push(group);
                 }
                 Some(Job::Group(group, submitted)) => {
-                    bytes += group.weight();
+                    bytes += group.writes.weight();
                     groups.push(Entry { group, submitted, outcome: None });
                 }
                 Some(Job::Barrier(barrier)) => barriers.push(barrier),

@@ -110,7 +110,7 @@ contract! {
             membership(just_left, Some(day(6))),
         ];
         let seq = load(db, app).await.head.last_seq;
-        let written = Draft::new(app, seq).with(|group| group.access = access).commit(&store).await;
+        let written = Draft::new(app, seq).with(|group| group.writes.access = access).commit(&store).await;
         assert_eq!(written, Outcome::Committed);
         assert_eq!(invited(test, "renewed@example.com", day(6)).await, renewed);
 

@@ -41,7 +41,7 @@ contract! {
         let writer = start(db).await;
         for (bounded, expected) in [(true, 1), (false, 0)] {
             let write = AppWrite { bounded, ..AppWrite::of(record.clone()) };
-            let draft = Draft::new(record.id, 1).with(|group| group.app_write = Some(write.into()));
+            let draft = Draft::new(record.id, 1).with(|group| group.writes.app_write = Some(write.into()));
             assert_eq!(draft.commit(&writer).await, Outcome::Committed);
             assert_eq!(found().await, expected);
         }

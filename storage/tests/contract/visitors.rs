@@ -121,7 +121,7 @@ contract! {
                 let kind = EventType::Custom("waved".into());
                 let (seq, at) = (group.seq, NOW);
                 let event = Event { seq, kind, at, by, change: None, data: None, silent: false };
-                group.events.push(Arc::new(event));
+                group.writes.events.push(Arc::new(event));
             }
         });
         // The writer's own head is behind: nothing of the group counts.
@@ -130,7 +130,7 @@ contract! {
             let (seq, at, by) = (group.seq, NOW, by(0));
             let kind = EventType::Custom("waved".into());
             let event = Event { seq, kind, at, by, change: None, data: None, silent: false };
-            group.events.push(Arc::new(event));
+            group.writes.events.push(Arc::new(event));
         });
         assert_eq!(fenced.commit(&db_writer).await, Outcome::Aborted(Abort::Fenced));
         assert_eq!(number(db, "select count(*) from participants where lasting = 1").await, 0);

@@ -26,7 +26,8 @@ use crate::support::{NOW, TestDb, contract, hash, human, writer};
 /// Commits changes of permissions, without any event.
 async fn write(test: &TestDb, db_writer: &Writer, app: AppId, writes: Vec<AccessWrite>) {
     let seq = load(&test.db, app).await.head.last_seq;
-    let outcome = Draft::new(app, seq).with(|group| group.access = writes).commit(db_writer).await;
+    let outcome =
+        Draft::new(app, seq).with(|group| group.writes.access = writes).commit(db_writer).await;
     assert_eq!(outcome, Outcome::Committed);
 }
 

@@ -109,7 +109,7 @@ contract! {
         let first = Draft::new(good[0], 1).create(row("a", "{}")).submit(&writer);
         // An event with the number of another: its unique index refuses the statement.
         let twice = Draft::new(bad, 2).create(row("b", "{}")).with(|group| {
-            group.events[0] = Arc::new(Event { seq: 2, ..Event::clone(&group.events[0]) });
+            group.writes.events[0] = Arc::new(Event { seq: 2, ..Event::clone(&group.writes.events[0]) });
         });
         let twice = twice.submit(&writer);
         let last = Draft::new(good[1], 1).create(row("a", "{}")).submit(&writer);
@@ -132,7 +132,7 @@ contract! {
         for (prev_seq, later) in [(1, 0), (2, 60)] {
             let spent = Draft::new(app, prev_seq).create(row("a", "{}")).extras(7);
             let spent = spent.with(|group| {
-                let challenge = &mut group.spent_challenges[0];
+                let challenge = &mut group.writes.spent_challenges[0];
                 challenge.expires_at = challenge.expires_at.plus_seconds(later);
             });
             assert_eq!(spent.commit(&writer).await, Outcome::Committed);
@@ -163,7 +163,7 @@ contract! {
         let write = AppWrite { version: Some(version), ..AppWrite::of(record.clone()) };
         let outcome = Draft::new(app, 1)
             .event(EventType::AppDeployed, None, Some(r#"{"version":2}"#))
-            .with(|group| group.app_write = Some(Box::new(write)))
+            .with(|group| group.writes.app_write = Some(Box::new(write)))
             .commit(&writer_handle)
             .await;
         assert_eq!(outcome, Outcome::Committed);
@@ -194,7 +194,7 @@ contract! {
         let write = AppWrite { version: Some(version), ..AppWrite::of(record) };
         let outcome = Draft::new(app, 2)
             .event(EventType::AppDeployed, None, Some(r#"{"version":3}"#))
-            .with(|group| group.app_write = Some(Box::new(write)))
+            .with(|group| group.writes.app_write = Some(Box::new(write)))
             .commit(&writer_handle)
             .await;
         assert!(matches!(outcome, Outcome::Aborted(Abort::Refused(_))), "{outcome:?}");

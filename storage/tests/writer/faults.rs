@@ -24,7 +24,7 @@ async fn everything(test: &TestDb, app: AppId) -> Draft {
         .purge(row("c", "{}"))
         .extras(5)
         .answer([6; 32], &["a"])
-        .with(|group| group.app_write = Some(Box::new(AppWrite::of(record))))
+        .with(|group| group.writes.app_write = Some(Box::new(AppWrite::of(record))))
 }
 
 /// Breaks one commit there and checks that storage agrees with what was told.

@@ -116,8 +116,8 @@ contract! {
         for n in 0..8_u8 {
             let draft = Draft::new(app, 1 + u64::from(n)).event(EventType::AppWoken, None, None);
             let draft = draft.answer([n; 32], &[]).with(|group| {
-                group.idempotency[0].body = "x".repeat(1_000);
-                group.idempotency[0].created_at = NOW.plus_seconds(i64::from(n));
+                group.writes.idempotency[0].body = "x".repeat(1_000);
+                group.writes.idempotency[0].created_at = NOW.plus_seconds(i64::from(n));
             });
             assert_eq!(draft.commit(&writer).await, Outcome::Committed);
         }
@@ -172,7 +172,7 @@ contract! {
         let gone = row("gone", "{}");
         let draft = Draft::new(app, 1).create(row("a", "{}")).purge(gone).create(row("b", "{}"));
         let later = draft.with(|group| {
-            let last = Arc::make_mut(group.events.last_mut().unwrap());
+            let last = Arc::make_mut(group.writes.events.last_mut().unwrap());
             last.at = NOW.plus_seconds(100);
         });
         assert_eq!(later.commit(&writer).await, Outcome::Committed);
@@ -193,7 +193,7 @@ contract! {
         let write = async |seq: u64, at: Timestamp| {
             let draft = Draft::new(app, seq - 1).create(row(&format!("k{seq}"), "{}"));
             let draft = draft.with(|group| {
-                Arc::make_mut(group.events.last_mut().unwrap()).at = at;
+                Arc::make_mut(group.writes.events.last_mut().unwrap()).at = at;
             });
             assert_eq!(draft.commit(&writer).await, Outcome::Committed);
         };
@@ -239,7 +239,7 @@ contract! {
         for (seq, body) in [(2, "x"), (3, "y")] {
             let draft = Draft::new(app, seq).event(EventType::AppWoken, None, None);
             let draft = draft.answer([3; 32], &[]).with(|group| {
-                group.idempotency[0].body = body.into();
+                group.writes.idempotency[0].body = body.into();
             });
             assert_eq!(draft.commit(&writer).await, Outcome::Committed);
             let found = idempotency::find(&test.db, [3; 32], NOW).await.unwrap().unwrap();

@@ -41,7 +41,7 @@ async fn accept(
     let write = AppWrite { accepts: Some(transfer), apps_max, ..AppWrite::of(record) };
     Draft::new(app, load(db, app).await.head.last_seq)
         .event(EventType::AppUpdated, None, Some("{}"))
-        .with(|group| group.app_write = Some(Box::new(write)))
+        .with(|group| group.writes.app_write = Some(Box::new(write)))
         .commit(writer)
         .await
 }

@@ -17,7 +17,7 @@ use rookery_storage::{
     },
     commit::{
         AppWrite, BudgetWrite, Epoch, Group, IdempotencyWrite, Outcome, RowState, RowWrite, Scrub,
-        SpentChallenge, Ticket, Totals,
+        SpentChallenge, Ticket, Totals, Writes,
     },
     faults::Faults,
     load::{LoadOptions, LoadedApp, load_app},
@@ -52,14 +52,7 @@ impl Draft {
             seq: prev_seq,
             totals: Totals::default(),
             collections: KeptCounts::of([]),
-            rows: Vec::new(),
-            scrubs: Vec::new(),
-            events: Vec::new(),
-            budgets: Vec::new(),
-            spent_challenges: Vec::new(),
-            idempotency: Vec::new(),
-            app_write: None,
-            access: Vec::new(),
+            writes: Writes::default(),
             traces: Vec::new(),
             ticket: Box::new(Reply(sender)),
         };
@@ -68,8 +61,12 @@ impl Draft {
 
     /// Adds a row and its event.
     pub(super) fn row(mut self, kind: EventType, state: RowState, row: Arc<Row>) -> Self {
-        self.0.rows.retain(|write| write.row.key() != row.key());
-        self.0.rows.push(RowWrite { collection: ENTRIES.into(), row: Arc::clone(&row), state });
+        self.0.writes.rows.retain(|write| write.row.key() != row.key());
+        self.0.writes.rows.push(RowWrite {
+            collection: ENTRIES.into(),
+            row: Arc::clone(&row),
+            state,
+        });
         self.event(kind, Some(row), None)
     }
 
@@ -80,7 +77,7 @@ impl Draft {
 
     /// Adds a row that is purged at [`NOW`], and the scrub of its content.
     pub(super) fn purge(mut self, row: Arc<Row>) -> Self {
-        self.0.scrubs.push(Scrub { collection: ENTRIES.into(), key: row.key().into() });
+        self.0.writes.scrubs.push(Scrub { collection: ENTRIES.into(), key: row.key().into() });
         self.row(EventType::RowPurged, RowState::Purged(NOW), row)
     }
 
@@ -92,7 +89,7 @@ impl Draft {
         data: Option<&str>,
     ) -> Self {
         self.0.seq += 1;
-        self.0.events.push(Arc::new(Event {
+        self.0.writes.events.push(Arc::new(Event {
             seq: self.0.seq,
             kind,
             at: NOW,
@@ -113,21 +110,21 @@ impl Draft {
         self.0.totals =
             Totals { live: 7, trashed: 2, detached: 1, bytes: 4_711, trashed_bytes: 17 };
         self.0.collections = KeptCounts::of(extra_counts());
-        self.0.budgets.push(BudgetWrite {
+        self.0.writes.budgets.push(BudgetWrite {
             collection: ENTRIES.into(),
             network: u64::MAX - u64::from(seed),
             day: i32::try_from(NOW.0 / 86_400_000_000).unwrap(),
             count: 3,
         });
         let expires_at = NOW.plus_seconds(60);
-        self.0.spent_challenges.push(SpentChallenge { id: [seed; 32], expires_at });
+        self.0.writes.spent_challenges.push(SpentChallenge { id: [seed; 32], expires_at });
         self.answer([seed; 32], &[])
     }
 
     /// Adds an answer that quotes these rows.
     pub(super) fn answer(mut self, scope: [u8; 32], keys: &[&str]) -> Self {
         let seq = self.0.seq;
-        self.0.idempotency.push(IdempotencyWrite { seq, ..answer(scope, keys, NOW) });
+        self.0.writes.idempotency.push(IdempotencyWrite { seq, ..answer(scope, keys, NOW) });
         self
     }
 
@@ -214,7 +211,7 @@ pub(crate) async fn mark(db: &Db, app: AppId) {
     let record = AppRecord { status: AppStatus::Purging, purge_at: Some(NOW), ..loaded.record };
     let draft = Draft::new(app, loaded.head.last_seq).with(|group| {
         group.totals = loaded.head.totals;
-        group.app_write = Some(Box::new(AppWrite::of(record)));
+        group.writes.app_write = Some(Box::new(AppWrite::of(record)));
     });
     let writer = start(db).await;
     assert_eq!(draft.commit(&writer).await, Outcome::Committed);

@@ -72,7 +72,7 @@ contract! {
             }
         }
         let mut written = Vec::new();
-        let second = second.with(|group| written.clone_from(&group.rows));
+        let second = second.with(|group| written.clone_from(&group.writes.rows));
         assert_eq!(first.commit(&writer).await, Outcome::Committed);
         assert_eq!(second.commit(&writer).await, Outcome::Committed);
 
@@ -99,7 +99,7 @@ contract! {
             .event(EventType::AppWoken, None, None)
             .extras(4);
         let mut events = Vec::new();
-        let draft = draft.with(|group| events.extend(group.events.iter().cloned()));
+        let draft = draft.with(|group| events.extend(group.writes.events.iter().cloned()));
         assert_eq!(draft.commit(&writer).await, Outcome::Committed);
 
         let loaded = load(&test.db, app).await;
@@ -204,7 +204,7 @@ contract! {
         let live = expected.iter().map(|of_collection| of_collection.rows.len() as u64).sum();
         let draft = draft.with(|group| {
             group.totals = Totals { live, trashed: trashed.len() as u64, ..Totals::default() };
-            for (n, write) in group.rows.iter_mut().enumerate() {
+            for (n, write) in group.writes.rows.iter_mut().enumerate() {
                 write.collection = ["others", ENTRIES][usize::from(n < MANY as usize / 4)].into();
             }
         });
@@ -235,7 +235,7 @@ contract! {
             .event(EventType::AppDeleted, None, None)
             .with(|group| {
                 let write = AppWrite::of(record);
-                group.app_write = Some(Box::new(write));
+                group.writes.app_write = Some(Box::new(write));
             })
             .commit(&writer_handle)
             .await;

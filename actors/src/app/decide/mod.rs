@@ -186,7 +186,7 @@ impl Decision<'_> {
     /// Has a spent answer written with the rest; it is good again if that is not committed.
     fn keep_spent(&mut self, challenge::Solved { id, expires_at }: challenge::Solved) {
         self.working.open.journal.push(Undo::Spent(id));
-        self.working.open.spent.push(SpentChallenge { id, expires_at });
+        self.working.open.writes.spent_challenges.push(SpentChallenge { id, expires_at });
     }
 
     fn solve(

@@ -149,7 +149,11 @@ impl Decision<'_> {
         self.working.root.tail.clear();
         self.working.private.responses.forget_all();
         let key: Box<str> = left.key().into();
-        self.working.open.scrubs.push(Scrub { collection: collection.clone(), key: key.clone() });
+        self.working
+            .open
+            .writes
+            .scrubs
+            .push(Scrub { collection: collection.clone(), key: key.clone() });
         let (version, purged_at) = (left.version, left.updated_at);
         self.emit_of(collection.clone(), EventType::RowPurged, left);
         PurgedRow { key, version, purged_at }

@@ -301,7 +301,7 @@ impl Decision<'_> {
             let before = Box::new(self.working.private.budgets.clone());
             let moved = self.working.private.budgets.move_back(zone.day(self.now));
             self.working.open.journal.push(Undo::Budgets(before));
-            self.working.open.budgets.extend(moved.into_iter().map(budget_write));
+            self.working.open.writes.budgets.extend(moved.into_iter().map(budget_write));
             self.working.private.zone = zone;
         }
         self.working.root.record = record.clone();

@@ -216,7 +216,7 @@ impl Decision<'_> {
             return Err(error);
         }
         let records = self.working.private.budgets.records(&spent);
-        self.working.open.budgets.extend(records.into_iter().flatten().map(budget_write));
+        self.working.open.writes.budgets.extend(records.into_iter().flatten().map(budget_write));
         self.working.open.journal.push(Undo::Budget(spent));
         Ok(())
     }

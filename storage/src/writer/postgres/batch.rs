@@ -119,7 +119,8 @@ impl Session<'_> {
             .of(answer)
             .await?
             .map_err(|error| self.met(StorageError::at_commit(&error)))?;
-        let rows = plain.iter().map(|position| batch.entries[*position].group.rows.len()).sum();
+        let rows =
+            plain.iter().map(|position| batch.entries[*position].group.writes.rows.len()).sum();
         self.shared.counters.committed(began.elapsed(), rows);
         self.answer_arrives()?;
         // All are read before anybody is told: what cannot be read leaves all outcomes unknown.
@@ -173,7 +174,7 @@ impl Session<'_> {
         };
         match result {
             Ok(_) => {
-                let rows = batch.entries[position].group.rows.len();
+                let rows = batch.entries[position].group.writes.rows.len();
                 self.shared.counters.committed(began.elapsed(), rows);
                 if let Err(failure) = self.answer_arrives() {
                     return fail(batch, &[position], failure);

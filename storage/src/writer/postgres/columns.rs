@@ -152,7 +152,7 @@ impl<'g> Heads<'g> {
         self.detached.push(totals.detached.cast_signed());
         self.bytes.push(totals.bytes.cast_signed());
         self.trashed_bytes.push(totals.trashed_bytes.cast_signed());
-        self.history_bytes.push(group.history_bytes().cast_signed());
+        self.history_bytes.push(group.writes.history_bytes().cast_signed());
         self.collections.push(group.collections.text());
     }
 
@@ -177,7 +177,7 @@ impl<'g> Heads<'g> {
 
 impl<'g> Rows<'g> {
     fn push(&mut self, n: i32, group: &'g Group) {
-        for write in &group.rows {
+        for write in &group.writes.rows {
             self.n.push(n);
             self.collection.push(&write.collection);
             self.key.push(write.row.key());
@@ -202,7 +202,7 @@ impl<'g> Rows<'g> {
 
 impl<'g> Events<'g> {
     fn push(&mut self, n: i32, group: &'g Group) {
-        for event in &group.events {
+        for event in &group.writes.events {
             let change = event.change.as_ref();
             let row = change.map(|change| &*change.row);
             self.n.push(n);
@@ -219,7 +219,7 @@ impl<'g> Events<'g> {
             self.previous_editor.push(previous.map(principal_bytes));
             self.row_created_at.push(row.map(|row| row.created_at.0));
             self.row_updated_at.push(row.map(|row| row.updated_at.0));
-            self.data.push(group.stored_content(event));
+            self.data.push(group.writes.stored_content(event));
             self.silent.push(event.silent.into());
         }
     }
@@ -249,7 +249,7 @@ impl<'g> Events<'g> {
 
 impl<'g> Budgets<'g> {
     fn push(&mut self, n: i32, group: &'g Group) {
-        for budget in &group.budgets {
+        for budget in &group.writes.budgets {
             self.n.push(n);
             self.collection.push(&budget.collection);
             self.network.push(budget.network.cast_signed());
@@ -265,7 +265,7 @@ impl<'g> Budgets<'g> {
 
 impl<'g> Challenges<'g> {
     fn push(&mut self, n: i32, group: &'g Group) {
-        for spent in &group.spent_challenges {
+        for spent in &group.writes.spent_challenges {
             self.n.push(n);
             self.id.push(&spent.id);
             self.expires_at.push(spent.expires_at.0);
@@ -279,7 +279,7 @@ impl<'g> Challenges<'g> {
 
 impl<'g> Answers<'g> {
     fn push(&mut self, n: i32, group: &'g Group) {
-        for answer in group.stored_answers() {
+        for answer in group.writes.stored_answers() {
             self.n.push(n);
             self.scope.push(&answer.scope);
             self.body_hash.push(&answer.body_hash);
@@ -303,7 +303,7 @@ impl<'g> Answers<'g> {
 
 impl Visitors {
     fn push(&mut self, n: i32, group: &Group) {
-        for (id, until) in group.visitors() {
+        for (id, until) in group.writes.visitors() {
             self.n.push(n);
             self.id.push(id);
             self.until.push(until.0);

@@ -21,7 +21,9 @@ pub(super) struct Step {
 
 /// Whether one statement is not enough for the group.
 pub(super) fn needs_transaction(group: &Group) -> bool {
-    group.app_write.is_some() || !group.access.is_empty() || !group.scrubs.is_empty()
+    group.writes.app_write.is_some()
+        || !group.writes.access.is_empty()
+        || !group.writes.scrubs.is_empty()
 }
 
 /// What comes before [`statement::COMMIT`]. The first one locks the head, as every transaction
@@ -29,15 +31,15 @@ pub(super) fn needs_transaction(group: &Group) -> bool {
 pub(super) fn steps(epoch: Epoch, group: &Group) -> Result<Vec<Step>, Failure> {
     let mut steps = Vec::new();
     head(&mut steps, epoch, group).map_err(|error| unencodable(&*error))?;
-    if let Some(write) = &group.app_write {
+    if let Some(write) = &group.writes.app_write {
         add(&mut steps, app_record::statements(group.app, write)?)?;
         mark(&mut steps, Point::AfterAppWrite);
     }
-    if !group.access.is_empty() {
+    if !group.writes.access.is_empty() {
         add(&mut steps, access::statements(group)?)?;
         mark(&mut steps, Point::AfterAccess);
     }
-    if !group.scrubs.is_empty() {
+    if !group.writes.scrubs.is_empty() {
         // Before the group's own events and answers are there.
         scrubs(&mut steps, group).map_err(|error| unencodable(&*error))?;
         mark(&mut steps, Point::AfterScrubs);
@@ -89,8 +91,9 @@ fn head(steps: &mut Vec<Step>, epoch: Epoch, group: &Group) -> Result<(), BoxDyn
 
 fn scrubs(steps: &mut Vec<Step>, group: &Group) -> Result<(), BoxDynError> {
     let app = group.app_bytes();
-    let collections: Vec<&str> = group.scrubs.iter().map(|scrub| &*scrub.collection).collect();
-    let keys: Vec<&str> = group.scrubs.iter().map(|scrub| &*scrub.key).collect();
+    let collections: Vec<&str> =
+        group.writes.scrubs.iter().map(|scrub| &*scrub.collection).collect();
+    let keys: Vec<&str> = group.writes.scrubs.iter().map(|scrub| &*scrub.key).collect();
     for sql in [statement::SCRUB_EVENTS, statement::SCRUB_ANSWERS] {
         step!(steps, sql, &app[..], &collections[..], &keys[..]);
     }

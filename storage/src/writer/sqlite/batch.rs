@@ -103,7 +103,7 @@ impl Session<'_> {
     /// Writes one group; `Some` when it alone is refused and nothing of it is written.
     fn group(&mut self, group: &Group, isolation: Isolation) -> Result<Option<Abort>, Failure> {
         // Such a group has expected outcomes (an offer that is gone), so it is always isolated.
-        let isolated = isolation == Isolation::PerGroup || group.app_write.is_some();
+        let isolated = isolation == Isolation::PerGroup || group.writes.app_write.is_some();
         if isolated {
             self.statements.savepoint().map_err(failed)?;
         }
@@ -131,7 +131,7 @@ impl Session<'_> {
             return Ok(false);
         }
         self.pass(Point::AfterHead)?;
-        if let Some(write) = &group.app_write {
+        if let Some(write) = &group.writes.app_write {
             for bound in app_record::statements(group.app, write)? {
                 self.run(&bound)?;
             }

@@ -180,7 +180,7 @@ impl<'c> Statements<'c> {
             totals.detached.cast_signed(),
             totals.bytes.cast_signed(),
             totals.trashed_bytes.cast_signed(),
-            group.history_bytes().cast_signed(),
+            group.writes.history_bytes().cast_signed(),
             group.collections.text(),
             &group.app.uuid().as_bytes()[..],
             group.prev_seq.cast_signed(),
@@ -190,7 +190,7 @@ impl<'c> Statements<'c> {
 
     pub(super) fn rows(&mut self, group: &Group) -> Result<()> {
         let uuid = group.app.uuid();
-        for write in &group.rows {
+        for write in &group.writes.rows {
             // Mostly the former version is live too. Where it is not, nothing is changed here.
             if write.state == RowState::Live && write.row.version > 1 {
                 bind_row(&mut self.live_row, uuid.as_bytes(), write)?;
@@ -208,7 +208,7 @@ impl<'c> Statements<'c> {
 
     pub(super) fn events(&mut self, group: &Group) -> Result<()> {
         let uuid = group.app.uuid();
-        for event in &group.events {
+        for event in &group.writes.events {
             let row = event.change.as_ref().map(|change| &*change.row);
             let creator = row.map(|row| principal_bytes(row.creator));
             let editor = row.map(|row| principal_bytes(row.editor));
@@ -231,7 +231,7 @@ impl<'c> Statements<'c> {
                 previous.as_ref().map(|bytes| &bytes[..]),
                 row.map(|row| row.created_at.0),
                 row.map(|row| row.updated_at.0),
-                group.stored_content(event),
+                group.writes.stored_content(event),
                 event.silent,
             )?;
         }
@@ -240,10 +240,10 @@ impl<'c> Statements<'c> {
 
     /// Scrubs the stored events and answers; before the group's own are written.
     pub(super) fn scrubs(&mut self, group: &Group) -> Result<()> {
-        if group.scrubs.is_empty() {
+        if group.writes.scrubs.is_empty() {
             return Ok(());
         }
-        let keys = scrub_list(&group.scrubs);
+        let keys = scrub_list(&group.writes.scrubs);
         let uuid = group.app.uuid();
         run!(self.scrub_events, &uuid.as_bytes()[..], keys.as_str())?;
         run!(self.scrub_answers, &uuid.as_bytes()[..], keys.as_str())?;
@@ -252,7 +252,7 @@ impl<'c> Statements<'c> {
 
     pub(super) fn budgets(&mut self, group: &Group) -> Result<()> {
         let uuid = group.app.uuid();
-        for budget in &group.budgets {
+        for budget in &group.writes.budgets {
             run!(
                 self.budget,
                 &uuid.as_bytes()[..],
@@ -267,7 +267,7 @@ impl<'c> Statements<'c> {
 
     pub(super) fn challenges(&mut self, group: &Group) -> Result<()> {
         let uuid = group.app.uuid();
-        for spent in &group.spent_challenges {
+        for spent in &group.writes.spent_challenges {
             run!(self.challenge, &uuid.as_bytes()[..], &spent.id[..], spent.expires_at.0)?;
         }
         Ok(())
@@ -275,7 +275,7 @@ impl<'c> Statements<'c> {
 
     pub(super) fn answers(&mut self, group: &Group) -> Result<()> {
         let uuid = group.app.uuid();
-        for answer in group.stored_answers() {
+        for answer in group.writes.stored_answers() {
             run!(
                 self.answer,
                 &answer.scope[..],
@@ -296,7 +296,7 @@ impl<'c> Statements<'c> {
     /// Keeps the visitors who leave something for the first time.
     pub(super) fn visitors(&mut self, group: &Group) -> Result<()> {
         let uuid = group.app.uuid();
-        for (id, until) in group.visitors() {
+        for (id, until) in group.writes.visitors() {
             run!(self.visitor, &id[..], &uuid.as_bytes()[..], until.0)?;
         }
         Ok(())

@@ -65,7 +65,7 @@ impl Decision<'_> {
     }
 
     fn write_access(&mut self, write: AccessWrite) {
-        self.working.open.access.push(write);
+        self.working.open.writes.access.push(write);
     }
 
     fn tell(&mut self, kind: AccessEvent, data: &Value) {

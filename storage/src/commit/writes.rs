@@ -1,89 +1,113 @@
-//! What one commit is made of, and how it can end.
-//!
-//! An app's actor seals a [`Group`]; a lane of the writer makes those that wait durable together
-//! and resolves each group's [`Ticket`]. The words here are shared by both databases;
-//! how they are written down is in `writer`.
+//! What a group writes: rows, events, answers and all that goes with them.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
-use crate::{apps::KeptCounts, participants::LASTING_TTL_S, versions::NewVersion};
 use rookery_domain::{
     Timestamp,
     app::AppRecord,
     credentials::Credential,
     event::{Event, EventType},
     grants::Grant,
-    id::{AppId, TransferId},
+    id::TransferId,
     limits::AppsMax,
     members::Member,
     previews::Preview,
     principal::PrincipalKind,
     row::{Row, write_json_string},
-    trace::Trace,
 };
 
-/// Which process start may write: drawn at start from a counter in the database.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Epoch(pub i64);
+use super::RowState;
+use crate::{participants::LASTING_TTL_S, versions::NewVersion};
 
-impl Epoch {
-    /// That of the first process that wrote.
-    pub const FIRST: Self = Self(1);
-}
+/// What a row, an event or an answer costs beside its content.
+pub const ENTRY_BYTES: usize = 256;
 
-/// The ops of one app that commit together: all of it becomes durable, or none.
-pub struct Group {
-    /// The app.
-    pub app: AppId,
-    /// The app's `last_seq` that this group builds on. A head that says otherwise refuses it.
-    pub prev_seq: u64,
-    /// The app's `last_seq` after this group: `prev_seq` plus the number of events.
-    pub seq: u64,
-    /// Totals of the app after this group.
-    pub totals: Totals,
-    /// The counts of its collections after this group.
-    pub collections: KeptCounts,
-    /// Rows as they are after the group, at most one entry for each (collection, key).
+/// What is written together, each list in the order in which it was decided.
+#[derive(Default)]
+pub struct Writes {
+    /// Rows as they are afterwards.
     pub rows: Vec<RowWrite>,
     /// Keys whose content must also leave the stored feed events (purge).
     pub scrubs: Vec<Scrub>,
-    /// Feed events `prev_seq + 1 ..= seq`, in order.
+    /// Feed events, with the numbers that follow each other.
     pub events: Vec<Arc<Event>>,
-    /// Write-budget counters as they are after the group.
+    /// Write-budget counters as they are afterwards.
     pub budgets: Vec<BudgetWrite>,
-    /// Challenge answers spent in this group.
+    /// Challenge answers that are spent.
     pub spent_challenges: Vec<SpentChallenge>,
     /// Answers to be replayed for their idempotency keys.
     pub idempotency: Vec<IdempotencyWrite>,
     /// A change of the app's record, or a new version.
     pub app_write: Option<Box<AppWrite>>,
-    /// Members, grants, previews and credentials as they are after the group, each at most once.
+    /// Members, grants, previews and credentials as they are afterwards.
     pub access: Vec<AccessWrite>,
-    /// The traces of requests whose answers wait for it.
-    pub traces: Vec<Trace>,
-    /// Told how it ended, exactly once.
-    pub ticket: Box<dyn Ticket>,
 }
 
-/// What a row, an event or an answer costs beside its content.
-pub const ENTRY_BYTES: usize = 256;
+/// How far a list of [`Writes`] had come.
+#[derive(Debug, Clone, Copy)]
+pub struct WritesMark {
+    rows: usize,
+    scrubs: usize,
+    events: usize,
+    budgets: usize,
+    spent_challenges: usize,
+    idempotency: usize,
+    app_write: bool,
+    access: usize,
+}
 
-impl Group {
-    /// The app's id as its column holds it.
-    pub(crate) fn app_bytes(&self) -> [u8; 16] {
-        self.app.uuid().into_bytes()
+impl Writes {
+    /// Whether there is nothing to make durable.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+            && self.scrubs.is_empty()
+            && self.events.is_empty()
+            && self.budgets.is_empty()
+            && self.spent_challenges.is_empty()
+            && self.idempotency.is_empty()
+            && self.app_write.is_none()
+            && self.access.is_empty()
     }
 
-    /// About how many bytes it writes, for the bound on a batch.
+    /// How far they have come.
     #[must_use]
-    pub fn weight(&self) -> usize {
+    pub fn mark(&self) -> WritesMark {
+        WritesMark {
+            rows: self.rows.len(),
+            scrubs: self.scrubs.len(),
+            events: self.events.len(),
+            budgets: self.budgets.len(),
+            spent_challenges: self.spent_challenges.len(),
+            idempotency: self.idempotency.len(),
+            app_write: self.app_write.is_some(),
+            access: self.access.len(),
+        }
+    }
+
+    /// Drops what came after `mark`.
+    pub fn truncate(&mut self, mark: WritesMark) {
+        self.rows.truncate(mark.rows);
+        self.scrubs.truncate(mark.scrubs);
+        self.events.truncate(mark.events);
+        self.budgets.truncate(mark.budgets);
+        self.spent_challenges.truncate(mark.spent_challenges);
+        self.idempotency.truncate(mark.idempotency);
+        self.access.truncate(mark.access);
+        if !mark.app_write {
+            self.app_write = None;
+        }
+    }
+
+    /// About how many bytes they are, for the bound on a batch.
+    pub(crate) fn weight(&self) -> usize {
         let entries = self.rows.len() + self.events.len() + self.idempotency.len();
         let rows: usize = self.rows.iter().map(|write| write.row.data().len()).sum();
         let events: usize =
             self.events.iter().map(|event| content(event).map_or(0, str::len)).sum();
         let answers: usize = self.idempotency.iter().map(|record| record.body.len()).sum();
         let version = self.app_write.as_ref().and_then(|write| write.version.as_ref());
-        let version = version.map_or(0, |version| version.content_bytes());
+        let version = version.map_or(0, NewVersion::content_bytes);
         entries * ENTRY_BYTES + rows + events + answers + version
     }
 
@@ -146,17 +170,6 @@ impl Group {
     }
 }
 
-impl fmt::Debug for Group {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Group")
-            .field("app", &self.app)
-            .field("prev_seq", &self.prev_seq)
-            .field("seq", &self.seq)
-            .field("rows", &self.rows.len())
-            .finish_non_exhaustive()
-    }
-}
-
 /// Bytes that events add to what an app keeps beside its rows.
 pub(crate) fn events_bytes(events: &[Arc<Event>]) -> u64 {
     let bytes = events.iter().map(|event| ENTRY_BYTES + content(event).map_or(0, str::len));
@@ -169,113 +182,6 @@ fn content(event: &Event) -> Option<&str> {
         (EventType::RowDeleted | EventType::RowPurged, _) => None,
         (_, Some(change)) => Some(change.row.data()),
         (_, None) => event.data.as_deref(),
-    }
-}
-
-/// Receives a group's outcome. Called on the writer's thread: it must return at once.
-pub trait Ticket: Send {
-    /// The group ended like this.
-    fn resolve(self: Box<Self>, outcome: Outcome);
-}
-
-/// How a commit ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// Durable.
-    Committed,
-    /// Certainly not applied; the store works on.
-    Aborted(Abort),
-    /// The connection was lost around COMMIT: it may or may not be durable. Never retried.
-    Unknown,
-    /// An fsync failed: nothing can be promised any more and the process must end.
-    StoreBroken,
-}
-
-/// Why a commit was certainly not applied.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Abort {
-    /// The app's head is not where the group expected it (another incarnation wrote), or the app
-    /// is gone: the actor that sealed it is not the app's actor any more.
-    Fenced,
-    /// No space left.
-    Full,
-    /// The offer that an [`AppWrite`] accepts is gone.
-    OfferGone,
-    /// The account that an [`AppWrite`] adds an app to is closed.
-    AccountClosed,
-    /// The account that an [`AppWrite`] adds an app to has as many as it may.
-    AccountFull,
-    /// The database refused a statement, or could not be reached before anything was sent.
-    Refused(String),
-}
-
-/// What an app holds, by its kinds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Live rows.
-    pub live: u64,
-    /// Rows in the trash.
-    pub trashed: u64,
-    /// Rows detached by a forced deploy.
-    pub detached: u64,
-    /// Bytes of keys and data of the live and the detached ones.
-    pub bytes: u64,
-    /// Bytes of keys and data of those in the trash.
-    pub trashed_bytes: u64,
-}
-
-impl Totals {
-    /// Rows that count towards `MAX_ROWS_PER_APP`: those that are kept, not those in the trash.
-    #[must_use]
-    pub const fn rows(self) -> u64 {
-        self.live + self.detached
-    }
-}
-
-/// Where a row is in its life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RowState {
-    /// Served.
-    Live,
-    /// In the trash since then; can be restored.
-    Trashed(Timestamp),
-    /// Destroyed then: only key and version are left.
-    Purged(Timestamp),
-    /// Kept and counted but not served, because the manifest in force does not fit it.
-    Detached,
-}
-
-impl RowState {
-    /// The number in storage.
-    #[must_use]
-    pub const fn code(self) -> i64 {
-        match self {
-            Self::Live => 0,
-            Self::Trashed(_) => 1,
-            Self::Purged(_) => 2,
-            Self::Detached => 3,
-        }
-    }
-
-    /// The state with this number and time in storage, if there is one.
-    #[must_use]
-    pub const fn from_code(code: i64, at: Option<Timestamp>) -> Option<Self> {
-        Some(match (code, at) {
-            (0, _) => Self::Live,
-            (1, Some(at)) => Self::Trashed(at),
-            (2, Some(at)) => Self::Purged(at),
-            (3, _) => Self::Detached,
-            _ => return None,
-        })
-    }
-
-    /// When it left the live rows, where that has a time.
-    #[must_use]
-    pub const fn at(self) -> Option<Timestamp> {
-        match self {
-            Self::Trashed(at) | Self::Purged(at) => Some(at),
-            Self::Live | Self::Detached => None,
-        }
     }
 }
 
