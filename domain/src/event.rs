@@ -150,3 +150,23 @@ pub struct Event {
     /// Written in migration mode: fires no webhook, notification, schedule or task.
     pub silent: bool,
 }
+
+impl Event {
+    /// The row it is about, for `row.*`.
+    #[must_use]
+    pub fn row(&self) -> Option<&Row> {
+        self.change.as_ref().map(|change| &*change.row)
+    }
+
+    /// The name of that row's collection.
+    #[must_use]
+    pub fn collection(&self) -> Option<&str> {
+        self.change.as_ref().map(|change| &*change.collection)
+    }
+
+    /// Who had written that row before, when that was somebody else.
+    #[must_use]
+    pub fn previous_editor(&self) -> Option<Principal> {
+        self.change.as_ref().and_then(|change| change.previous_editor)
+    }
+}

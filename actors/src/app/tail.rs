@@ -87,6 +87,5 @@ impl Chain {
 }
 
 fn weight(event: &Event) -> usize {
-    event.data.as_ref().map_or(0, |data| data.len())
-        + event.change.as_ref().map_or(0, |change| change.row.data().len())
+    event.data.as_ref().map_or(0, |data| data.len()) + event.row().map_or(0, |row| row.data().len())
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rookery_domain::{
-    app::AppRecord, event::Event, id::AppId, idempotency::FirstResponse, limits::AppsMax,
+    app::AppRecord, event::Event, id::AppId, idempotency::FirstResponse, limits::AppsMax, row::Row,
 };
 
 use super::KeptCounts;
@@ -186,20 +186,19 @@ fn row_args(app: AppId, write: &RowWrite) -> Args {
 }
 
 fn event_args(app: AppId, event: &Event) -> Args {
-    let change = event.change.as_ref();
-    let row = change.map(|change| &change.row);
+    let row = event.row();
     args![
         app,
         event.seq,
         &*event.kind.name(),
         event.at,
         event.by,
-        change.map(|change| &*change.collection),
-        row.map(|row| row.key()),
+        event.collection(),
+        row.map(Row::key),
         row.map(|row| i64::from(row.version)),
         row.map(|row| row.creator),
         row.map(|row| row.editor),
-        change.and_then(|change| change.previous_editor),
+        event.previous_editor(),
         row.map(|row| row.created_at),
         row.map(|row| row.updated_at),
         // The first events create rows or tell of the app: none of them hides its content.

@@ -1,6 +1,9 @@
 //! The parameters of the commit statement: the groups of a batch, turned into one array for each
 //! column.
 
+use std::marker::PhantomData;
+
+use rookery_domain::row::Row;
 use sqlx::{Arguments as _, postgres::PgArguments};
 
 use crate::{
@@ -8,91 +11,108 @@ use crate::{
     values::{PrincipalBytes, principal_bytes},
 };
 
-#[derive(Default)]
-struct Heads<'g> {
-    n: Vec<i32>,
-    app: Vec<[u8; 16]>,
-    prev_seq: Vec<i64>,
-    seq: Vec<i64>,
-    live: Vec<i64>,
-    trashed: Vec<i64>,
-    detached: Vec<i64>,
-    bytes: Vec<i64>,
-    trashed_bytes: Vec<i64>,
-    history_bytes: Vec<i64>,
-    collections: Vec<&'g str>,
+/// `columns!(Table of group: item in list => { column: Type = value, .. })`: what the groups of a batch
+/// write into one table, an array for each column in the order of the statement's parameters. The
+/// first one, `n`, is the position of the group.
+macro_rules! columns {
+    ($table:ident of $group:ident: $item:ident in $list:expr => {
+        $($column:ident: $type:ty = $value:expr,)+
+    }) => {
+        #[derive(Default)]
+        struct $table<'g> {
+            n: Vec<i32>,
+            $($column: Vec<$type>,)+
+            groups: PhantomData<&'g Group>,
+        }
+
+        impl<'g> $table<'g> {
+            fn push(&mut self, n: i32, $group: &'g Group) {
+                for $item in $list {
+                    self.n.push(n);
+                    $(self.$column.push($value);)+
+                }
+            }
+
+            fn bind(self, out: &mut PgArguments) -> Result<(), sqlx::error::BoxDynError> {
+                out.add(self.n)?;
+                $(out.add(self.$column)?;)+
+                Ok(())
+            }
+        }
+    };
 }
 
-#[derive(Default)]
-struct Rows<'g> {
-    n: Vec<i32>,
-    collection: Vec<&'g str>,
-    key: Vec<&'g str>,
-    version: Vec<i64>,
-    data: Vec<Option<&'g str>>,
-    creator: Vec<PrincipalBytes>,
-    editor: Vec<PrincipalBytes>,
-    created_at: Vec<i64>,
-    updated_at: Vec<i64>,
-    state: Vec<i64>,
-    state_at: Vec<Option<i64>>,
-}
+columns!(Heads of group: head in [group] => {
+    app: [u8; 16] = head.app_bytes(),
+    prev_seq: i64 = head.prev_seq.cast_signed(),
+    seq: i64 = head.seq.cast_signed(),
+    live: i64 = head.totals.live.cast_signed(),
+    trashed: i64 = head.totals.trashed.cast_signed(),
+    detached: i64 = head.totals.detached.cast_signed(),
+    bytes: i64 = head.totals.bytes.cast_signed(),
+    trashed_bytes: i64 = head.totals.trashed_bytes.cast_signed(),
+    history_bytes: i64 = head.writes.history_bytes().cast_signed(),
+    collections: &'g str = head.collections.text(),
+});
 
-#[derive(Default)]
-struct Events<'g> {
-    n: Vec<i32>,
-    seq: Vec<i64>,
-    kind: Vec<String>,
-    at: Vec<i64>,
-    by: Vec<PrincipalBytes>,
-    collection: Vec<Option<&'g str>>,
-    key: Vec<Option<&'g str>>,
-    version: Vec<Option<i64>>,
-    creator: Vec<Option<PrincipalBytes>>,
-    editor: Vec<Option<PrincipalBytes>>,
-    previous_editor: Vec<Option<PrincipalBytes>>,
-    row_created_at: Vec<Option<i64>>,
-    row_updated_at: Vec<Option<i64>>,
-    data: Vec<Option<&'g str>>,
-    silent: Vec<i64>,
-}
+columns!(Rows of group: write in &group.writes.rows => {
+    collection: &'g str = &write.collection,
+    key: &'g str = write.row.key(),
+    version: i64 = write.row.version.into(),
+    data: Option<&'g str> = write.stored_data(),
+    creator: PrincipalBytes = principal_bytes(write.row.creator),
+    editor: PrincipalBytes = principal_bytes(write.row.editor),
+    created_at: i64 = write.row.created_at.0,
+    updated_at: i64 = write.row.updated_at.0,
+    state: i64 = write.state.code(),
+    state_at: Option<i64> = write.state.at().map(|at| at.0),
+});
 
-#[derive(Default)]
-struct Budgets<'g> {
-    n: Vec<i32>,
-    collection: Vec<&'g str>,
-    network: Vec<i64>,
-    day: Vec<i64>,
-    count: Vec<i64>,
-}
+columns!(Events of group: event in &group.writes.events => {
+    seq: i64 = event.seq.cast_signed(),
+    kind: String = event.kind.name().into_owned(),
+    at: i64 = event.at.0,
+    by: PrincipalBytes = principal_bytes(event.by),
+    collection: Option<&'g str> = event.collection(),
+    key: Option<&'g str> = event.row().map(Row::key),
+    version: Option<i64> = event.row().map(|row| row.version.into()),
+    creator: Option<PrincipalBytes> = event.row().map(|row| principal_bytes(row.creator)),
+    editor: Option<PrincipalBytes> = event.row().map(|row| principal_bytes(row.editor)),
+    previous_editor: Option<PrincipalBytes> = event.previous_editor().map(principal_bytes),
+    row_created_at: Option<i64> = event.row().map(|row| row.created_at.0),
+    row_updated_at: Option<i64> = event.row().map(|row| row.updated_at.0),
+    data: Option<&'g str> = group.writes.stored_content(event),
+    silent: i64 = event.silent.into(),
+});
 
-#[derive(Default)]
-struct Challenges<'g> {
-    n: Vec<i32>,
-    id: Vec<&'g [u8]>,
-    expires_at: Vec<i64>,
-}
+columns!(Budgets of group: budget in &group.writes.budgets => {
+    collection: &'g str = &budget.collection,
+    network: i64 = budget.network.cast_signed(),
+    day: i64 = budget.day.into(),
+    count: i64 = budget.count.into(),
+});
 
-#[derive(Default)]
-struct Answers<'g> {
-    n: Vec<i32>,
-    scope: Vec<&'g [u8]>,
-    body_hash: Vec<&'g [u8]>,
-    status: Vec<i64>,
-    location: Vec<Option<&'g str>>,
-    body: Vec<&'g str>,
-    created_at: Vec<i64>,
-    collection: Vec<Option<&'g str>>,
-    row_key: Vec<Option<&'g str>>,
-    row_keys: Vec<Option<String>>,
-}
+columns!(Challenges of group: spent in &group.writes.spent_challenges => {
+    id: &'g [u8] = &spent.id,
+    expires_at: i64 = spent.expires_at.0,
+});
 
-#[derive(Default)]
-struct Visitors {
-    n: Vec<i32>,
-    id: Vec<[u8; 16]>,
-    until: Vec<i64>,
-}
+columns!(Answers of group: answer in group.writes.stored_answers() => {
+    scope: &'g [u8] = &answer.scope,
+    body_hash: &'g [u8] = &answer.body_hash,
+    status: i64 = answer.status.into(),
+    location: Option<&'g str> = answer.location.as_deref(),
+    body: &'g str = &answer.body,
+    created_at: i64 = answer.created_at.0,
+    collection: Option<&'g str> = answer.collection.as_deref(),
+    row_key: Option<&'g str> = answer.row_key(),
+    row_keys: Option<String> = answer.many_row_keys(),
+});
+
+columns!(Visitors of group: visitor in group.writes.visitors() => {
+    id: [u8; 16] = visitor.0,
+    until: i64 = visitor.1.0,
+});
 
 /// The parameters of [`super::statement::COMMIT`] for these groups, each with its position.
 pub(super) fn arguments<'g>(
@@ -128,189 +148,4 @@ pub(super) fn arguments<'g>(
     };
     bind(&mut out).map_err(sqlx::Error::Encode)?;
     Ok(out)
-}
-
-/// Adds the fields to the arguments in the order in which they are listed.
-macro_rules! bind_all {
-    ($self:ident, $out:ident, $($field:ident),+) => {{
-        $($out.add($self.$field)?;)+
-        Ok(())
-    }};
-}
-
-type Bound = Result<(), sqlx::error::BoxDynError>;
-
-impl<'g> Heads<'g> {
-    fn push(&mut self, n: i32, group: &'g Group) {
-        let totals = group.totals;
-        self.n.push(n);
-        self.app.push(group.app_bytes());
-        self.prev_seq.push(group.prev_seq.cast_signed());
-        self.seq.push(group.seq.cast_signed());
-        self.live.push(totals.live.cast_signed());
-        self.trashed.push(totals.trashed.cast_signed());
-        self.detached.push(totals.detached.cast_signed());
-        self.bytes.push(totals.bytes.cast_signed());
-        self.trashed_bytes.push(totals.trashed_bytes.cast_signed());
-        self.history_bytes.push(group.writes.history_bytes().cast_signed());
-        self.collections.push(group.collections.text());
-    }
-
-    fn bind(self, out: &mut PgArguments) -> Bound {
-        bind_all!(
-            self,
-            out,
-            n,
-            app,
-            prev_seq,
-            seq,
-            live,
-            trashed,
-            detached,
-            bytes,
-            trashed_bytes,
-            history_bytes,
-            collections
-        )
-    }
-}
-
-impl<'g> Rows<'g> {
-    fn push(&mut self, n: i32, group: &'g Group) {
-        for write in &group.writes.rows {
-            self.n.push(n);
-            self.collection.push(&write.collection);
-            self.key.push(write.row.key());
-            self.version.push(write.row.version.into());
-            self.data.push(write.stored_data());
-            self.creator.push(principal_bytes(write.row.creator));
-            self.editor.push(principal_bytes(write.row.editor));
-            self.created_at.push(write.row.created_at.0);
-            self.updated_at.push(write.row.updated_at.0);
-            self.state.push(write.state.code());
-            self.state_at.push(write.state.at().map(|at| at.0));
-        }
-    }
-
-    fn bind(self, out: &mut PgArguments) -> Bound {
-        bind_all!(
-            self, out, n, collection, key, version, data, creator, editor, created_at, updated_at,
-            state, state_at
-        )
-    }
-}
-
-impl<'g> Events<'g> {
-    fn push(&mut self, n: i32, group: &'g Group) {
-        for event in &group.writes.events {
-            let change = event.change.as_ref();
-            let row = change.map(|change| &*change.row);
-            self.n.push(n);
-            self.seq.push(event.seq.cast_signed());
-            self.kind.push(event.kind.name().into_owned());
-            self.at.push(event.at.0);
-            self.by.push(principal_bytes(event.by));
-            self.collection.push(change.map(|change| &*change.collection));
-            self.key.push(row.map(|row| row.key()));
-            self.version.push(row.map(|row| row.version.into()));
-            self.creator.push(row.map(|row| principal_bytes(row.creator)));
-            self.editor.push(row.map(|row| principal_bytes(row.editor)));
-            let previous = change.and_then(|change| change.previous_editor);
-            self.previous_editor.push(previous.map(principal_bytes));
-            self.row_created_at.push(row.map(|row| row.created_at.0));
-            self.row_updated_at.push(row.map(|row| row.updated_at.0));
-            self.data.push(group.writes.stored_content(event));
-            self.silent.push(event.silent.into());
-        }
-    }
-
-    fn bind(self, out: &mut PgArguments) -> Bound {
-        bind_all!(
-            self,
-            out,
-            n,
-            seq,
-            kind,
-            at,
-            by,
-            collection,
-            key,
-            version,
-            creator,
-            editor,
-            previous_editor,
-            row_created_at,
-            row_updated_at,
-            data,
-            silent
-        )
-    }
-}
-
-impl<'g> Budgets<'g> {
-    fn push(&mut self, n: i32, group: &'g Group) {
-        for budget in &group.writes.budgets {
-            self.n.push(n);
-            self.collection.push(&budget.collection);
-            self.network.push(budget.network.cast_signed());
-            self.day.push(budget.day.into());
-            self.count.push(budget.count.into());
-        }
-    }
-
-    fn bind(self, out: &mut PgArguments) -> Bound {
-        bind_all!(self, out, n, collection, network, day, count)
-    }
-}
-
-impl<'g> Challenges<'g> {
-    fn push(&mut self, n: i32, group: &'g Group) {
-        for spent in &group.writes.spent_challenges {
-            self.n.push(n);
-            self.id.push(&spent.id);
-            self.expires_at.push(spent.expires_at.0);
-        }
-    }
-
-    fn bind(self, out: &mut PgArguments) -> Bound {
-        bind_all!(self, out, n, id, expires_at)
-    }
-}
-
-impl<'g> Answers<'g> {
-    fn push(&mut self, n: i32, group: &'g Group) {
-        for answer in group.writes.stored_answers() {
-            self.n.push(n);
-            self.scope.push(&answer.scope);
-            self.body_hash.push(&answer.body_hash);
-            self.status.push(answer.status.into());
-            self.location.push(answer.location.as_deref());
-            self.body.push(&answer.body);
-            self.created_at.push(answer.created_at.0);
-            self.collection.push(answer.collection.as_deref());
-            self.row_key.push(answer.row_key());
-            self.row_keys.push(answer.many_row_keys());
-        }
-    }
-
-    fn bind(self, out: &mut PgArguments) -> Bound {
-        bind_all!(
-            self, out, n, scope, body_hash, status, location, body, created_at, collection,
-            row_key, row_keys
-        )
-    }
-}
-
-impl Visitors {
-    fn push(&mut self, n: i32, group: &Group) {
-        for (id, until) in group.writes.visitors() {
-            self.n.push(n);
-            self.id.push(id);
-            self.until.push(until.0);
-        }
-    }
-
-    fn bind(self, out: &mut PgArguments) -> Bound {
-        bind_all!(self, out, n, id, until)
-    }
 }

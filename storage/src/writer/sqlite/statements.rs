@@ -3,6 +3,7 @@
 //! They are prepared once for the life of the connection; values are bound from where the group
 //! holds them, ids and principals as blobs on the stack.
 
+use rookery_domain::row::Row;
 use rusqlite::{Connection, Result, Statement, ToSql};
 
 use crate::{
@@ -209,13 +210,10 @@ impl<'c> Statements<'c> {
     pub(super) fn events(&mut self, group: &Group) -> Result<()> {
         let uuid = group.app.uuid();
         for event in &group.writes.events {
-            let row = event.change.as_ref().map(|change| &*change.row);
+            let row = event.row();
             let creator = row.map(|row| principal_bytes(row.creator));
             let editor = row.map(|row| principal_bytes(row.editor));
-            let previous = event
-                .change
-                .as_ref()
-                .and_then(|change| change.previous_editor.map(principal_bytes));
+            let previous = event.previous_editor().map(principal_bytes);
             run!(
                 self.event,
                 &uuid.as_bytes()[..],
@@ -223,8 +221,8 @@ impl<'c> Statements<'c> {
                 &*event.kind.name(),
                 event.at.0,
                 &principal_bytes(event.by)[..],
-                event.change.as_ref().map(|change| &*change.collection),
-                row.map(|row| row.key()),
+                event.collection(),
+                row.map(Row::key),
                 row.map(|row| row.version),
                 creator.as_ref().map(|bytes| &bytes[..]),
                 editor.as_ref().map(|bytes| &bytes[..]),
