@@ -27,6 +27,7 @@ pub mod screenshot;
 pub mod server;
 pub mod siteverify;
 pub mod state;
+mod task;
 pub mod terminal;
 pub mod traces;
 

@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use crate::{
-    accounts::Accounts, meters::Collector, observe::Observer, orgs::OrgAdmins, store::AppStore,
+    accounts::Accounts, meters::Collector, observe::Observer, orgs::OrgRoles, store::AppStore,
 };
 
 /// Settings of the runtime. Units are in the names.
@@ -111,7 +111,7 @@ pub(crate) struct Env {
     pub(crate) store: Arc<dyn AppStore>,
     pub(crate) accounts: Accounts,
     /// Who acts as the owner of an organization's apps.
-    pub(crate) orgs: OrgAdmins,
+    pub(crate) orgs: OrgRoles,
     pub(crate) schemas: Schemas,
     /// Where manifests are compiled.
     pub(crate) compiling: Offload,

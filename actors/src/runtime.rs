@@ -16,7 +16,7 @@ use crate::{
     env::{Env, RuntimeOptions, Schemas},
     meters::{Collector, Whose},
     observe::Observer,
-    orgs::OrgAdmins,
+    orgs::OrgRoles,
     registry::Apps,
     store::AppStore,
     supervision::root::Tree,
@@ -99,7 +99,7 @@ impl Runtime {
     }
 
     /// The table of organizations' admins, for the directory to keep.
-    pub(crate) fn org_admins(&self) -> OrgAdmins {
+    pub(crate) fn org_roles(&self) -> OrgRoles {
         self.apps.inner.env.orgs.clone()
     }
 
@@ -164,7 +164,7 @@ pub(crate) async fn start_apps(
         key,
         store,
         accounts: Accounts::default(),
-        orgs: OrgAdmins::default(),
+        orgs: OrgRoles::default(),
         schemas,
         compiling: Offload::default(),
         scanning: Offload::default(),

@@ -205,7 +205,7 @@ async fn a_session_grant_is_good_once_for_its_app_and_for_a_minute() {
     assert_eq!(won.len(), 1);
     assert!(lost.into_iter().all(|lost| lost.unwrap_err().code == ErrorCode::GrantInvalid));
     let visit = won.into_iter().next().unwrap().unwrap();
-    assert_eq!(visit.participant.human, Some(human));
+    assert_eq!(visit.participant.came_by.human(), Some(human));
 
     let elsewhere = directory.create_session_grant(app, human, session).await.unwrap();
     let refused = directory.redeem_session_grant(AppId::new(), elsewhere.expose(), None).await;

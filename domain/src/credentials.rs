@@ -9,7 +9,7 @@ use crate::{
     Error, Principal, Result, Timestamp,
     access::{Allowlist, CollectionGrant, Operation},
     id::CredentialId,
-    secret::SecretHash,
+    secret::{HashHalf, SecretHash},
     time::DAY_S,
 };
 
@@ -224,8 +224,8 @@ pub struct Credential {
 impl Credential {
     /// Whether a token whose hash begins with `half` works now.
     #[must_use]
-    pub fn admits(&self, half: &[u8; 16], now: Timestamp) -> bool {
-        let fits = |token: &CredentialToken| token.hash.half() == *half && token.is_good(now);
+    pub fn admits(&self, half: HashHalf, now: Timestamp) -> bool {
+        let fits = |token: &CredentialToken| token.hash.half() == half && token.is_good(now);
         self.status == CredentialStatus::Active && self.tokens.iter().any(fits)
     }
 
@@ -237,7 +237,7 @@ impl Credential {
 
     /// When the token whose hash begins with `half` ends, if it was rotated out.
     #[must_use]
-    pub fn token_ends_at(&self, half: &[u8; 16]) -> Option<Timestamp> {
-        self.tokens.iter().find(|token| token.hash.half() == *half)?.expires_at
+    pub fn token_ends_at(&self, half: HashHalf) -> Option<Timestamp> {
+        self.tokens.iter().find(|token| token.hash.half() == half)?.expires_at
     }
 }

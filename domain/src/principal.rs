@@ -4,7 +4,10 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::id::{self, AgentId, AppId, CredentialId, GrantId, HumanId, ParticipantId, PreviewId};
+use crate::{
+    id::{self, AgentId, AppId, CredentialId, GrantId, HumanId, ParticipantId, PreviewId},
+    secret::HashHalf,
+};
 
 /// The kinds of principal that records name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -145,8 +148,8 @@ pub enum Caller {
     Human {
         /// The human.
         human: HumanId,
-        /// The first half of the SHA-256 of the share token it came by, where it came by one.
-        share: Option<[u8; 16]>,
+        /// Of the share token it came by, where it came by one.
+        share: Option<HashHalf>,
         /// As of an anonymous visitor, where it asks on the app's own origin.
         network: Option<u64>,
     },
@@ -156,8 +159,8 @@ pub enum Caller {
         participant: ParticipantId,
         /// Keyed hash of the client's network (never the address itself), for write budgets.
         network: u64,
-        /// The first half of the SHA-256 of the share token it came by, where it came by one.
-        share: Option<[u8; 16]>,
+        /// Of the share token it came by, where it came by one.
+        share: Option<HashHalf>,
     },
     /// The holder of a grant link.
     Grant {
@@ -181,9 +184,8 @@ pub enum Caller {
         credential: CredentialId,
         /// The only app it can reach.
         app: AppId,
-        /// The first half of the SHA-256 of the token it came with: one that was rotated out ends
-        /// on its own.
-        token: [u8; 16],
+        /// Of the token it came with: one that was rotated out ends on its own.
+        token: HashHalf,
     },
     /// The service itself.
     System,

@@ -156,11 +156,21 @@ fn checksum(signed: &str) -> [u8; CHECKSUM_LEN] {
 pub struct SecretHash(pub [u8; 32]);
 
 impl SecretHash {
-    /// The first half of it, which tells a secret from every other one in 16 bytes.
+    /// The first half of it.
     #[must_use]
-    pub const fn half(self) -> [u8; 16] {
+    pub const fn half(self) -> HashHalf {
         let [first @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = self.0;
-        first
+        HashHalf(first)
+    }
+}
+
+/// The first half of a secret's SHA-256: it tells the secret from every other one in 16 bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct HashHalf(pub [u8; 16]);
+
+impl fmt::Debug for HashHalf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HashHalf(..)")
     }
 }
 

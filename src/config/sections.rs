@@ -247,6 +247,9 @@ pub struct Mail {
     pub timeout_s: u64,
     /// Sign-in links that one address is sent at once, and as many an hour after that; 0 for any number.
     pub sign_in_links_per_hour: u32,
+    /// Sign-in links that one client network has sent by the same measure, to whatever addresses; 0 for
+    /// any number.
+    pub sign_in_links_per_network: u32,
     /// Invitations and offers that one address is sent by the same measure; 0 for any number.
     pub notices_per_hour: u32,
 }

@@ -2,7 +2,6 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use futures::future::BoxFuture;
 use hickory_resolver::{
     TokioResolver,
     config::{ConnectionConfig, NameServerConfig, ResolveHosts, ResolverConfig, ResolverOpts},
@@ -17,17 +16,10 @@ const ATTEMPTS: usize = 2;
 /// Records of one name that are looked at.
 const RECORDS_MAX: usize = 64;
 
-/// Who answers which TXT records a name has.
-pub trait TxtLookup: Send + Sync {
-    /// The TXT records of `name`, each joined from its parts; none for a name that has none, and
-    /// `None` when nobody answers.
-    fn txt<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Option<Vec<String>>>;
-}
-
 /// The DNS servers of the system, or one of the settings.
-pub struct SystemTxt(TokioResolver);
+pub struct TxtRecords(TokioResolver);
 
-impl SystemTxt {
+impl TxtRecords {
     /// `server` is an address with a port; empty for the system's servers. `None` when there are
     /// none that can be read.
     #[must_use]
@@ -53,22 +45,20 @@ impl SystemTxt {
         options.use_hosts_file = ResolveHosts::Never;
         builder.build().ok().map(Self)
     }
-}
 
-impl TxtLookup for SystemTxt {
-    fn txt<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Option<Vec<String>>> {
-        Box::pin(async move {
-            // The dot at the end keeps the system's search domains out.
-            let found = match self.0.txt_lookup(format!("{name}.")).await {
-                Ok(found) => found,
-                Err(error) => return error.is_no_records_found().then(Vec::new),
-            };
-            let text = |data: &RData| match data {
-                RData::TXT(txt) => String::from_utf8(txt.txt_data.concat()).ok(),
-                _ => None,
-            };
-            let records = found.answers().iter().filter_map(|record| text(&record.data));
-            Some(records.take(RECORDS_MAX).collect())
-        })
+    /// The TXT records of `name`, each joined from its parts; none for a name that has none, and
+    /// `None` when nobody answers.
+    pub async fn of(&self, name: &str) -> Option<Vec<String>> {
+        // The dot at the end keeps the system's search domains out.
+        let found = match self.0.txt_lookup(format!("{name}.")).await {
+            Ok(found) => found,
+            Err(error) => return error.is_no_records_found().then(Vec::new),
+        };
+        let text = |data: &RData| match data {
+            RData::TXT(txt) => String::from_utf8(txt.txt_data.concat()).ok(),
+            _ => None,
+        };
+        let records = found.answers().iter().filter_map(|record| text(&record.data));
+        Some(records.take(RECORDS_MAX).collect())
     }
 }

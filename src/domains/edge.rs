@@ -43,6 +43,16 @@ pub struct EdgeHost {
     pub errors: Vec<String>,
 }
 
+impl EdgeHost {
+    /// Whether an app may be found there, where it was or was not `before`. At first its certificate has
+    /// to be there as well; one that is renewed may be pending while the former is in force.
+    #[must_use]
+    pub fn serves(&self, before: bool) -> bool {
+        let has_certificate = self.certificate.as_deref().is_none_or(|state| state == "active");
+        self.is_active && (before || has_certificate)
+    }
+}
+
 /// A DNS record that the provider wants to see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EdgeRecord {

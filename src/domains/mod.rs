@@ -7,9 +7,10 @@
 mod dns;
 mod edge;
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use futures::future::try_join_all;
+use governor::{Quota, clock::MonotonicClock};
 use rookery_actors::{domains::Domains, task::to_the_end};
 use rookery_domain::{
     Error, Result,
@@ -20,20 +21,26 @@ use rookery_storage::domains::Domain;
 use tokio_util::sync::CancellationToken;
 
 pub use self::{
-    dns::{SystemTxt, TxtLookup},
+    dns::TxtRecords,
     edge::{Edge, EdgeHost, EdgeRecord},
 };
-use crate::{boot::BootError, config::Config, pages::origin::Origins};
+use crate::{boot::BootError, config::Config, gcra::Rates, pages::origin::Origins};
 
 /// Between two times that the edge provider is told of destroyed apps.
 const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(600);
 /// Domains of destroyed apps that it is told of at a time.
 const LEFTOVERS_MAX: u32 = 100;
+/// Looks at domains of one app outside, at once, and in each minute after that: the edge provider counts
+/// the requests of this service together, and would soon answer none for anybody.
+const LOOKS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(120).unwrap();
+/// Counters of apps whose domains are looked at.
+const LOOK_COUNTERS: usize = 1 << 12;
 
 /// What the settings say of custom domains.
 pub struct CustomDomains {
     edge: Arc<Edge>,
-    txt: Arc<dyn TxtLookup>,
+    txt: TxtRecords,
+    looks: Rates,
     cname_target: String,
     /// The service's own names, which no app is given.
     platform: Vec<String>,
@@ -61,19 +68,20 @@ impl DomainView {
 }
 
 impl CustomDomains {
-    /// The custom domains of the settings, if there are any. `txt` looks up records in place of the
-    /// DNS servers of the settings.
+    /// The custom domains of the settings, if there are any.
     ///
     /// # Errors
     /// [`BootError`], when nobody could be asked at all.
     pub fn of(config: &Config, origins: &Origins) -> Result<Option<Self>, BootError> {
         let Some(edge) = Edge::of(&config.domains)? else { return Ok(None) };
-        let txt = SystemTxt::new(&config.domains.resolver)
+        let txt = TxtRecords::new(&config.domains.resolver)
             .ok_or(BootError::Setting("domains.resolver: no DNS servers can be asked"))?;
         let cname_target = config.domains.cname_target.to_ascii_lowercase();
         let mut platform: Vec<String> = origins.own_hosts();
         platform.push(cname_target.clone());
-        Ok(Some(Self { edge: Arc::new(edge), txt: Arc::new(txt), cname_target, platform }))
+        let quota = Quota::per_minute(LOOKS_PER_MINUTE);
+        let looks = Rates::new(quota, LOOK_COUNTERS, MonotonicClock);
+        Ok(Some(Self { edge: Arc::new(edge), txt, looks, cname_target, platform }))
     }
 
     /// Reads a name that an app is to be given.
@@ -93,7 +101,8 @@ impl CustomDomains {
 
     /// The domains of an app as they are now: what is not proven is looked up, what is proven is
     /// made known to the edge provider, and the provider is asked about it. What it says of whether
-    /// requests arrive is stored; a domain of which nobody outside answers is as it was stored last.
+    /// requests arrive is stored; a domain of which nobody outside answers, or that was looked at too often
+    /// lately, is as it was stored last.
     ///
     /// # Errors
     /// `unavailable` when storage does not answer.
@@ -103,10 +112,13 @@ impl CustomDomains {
     }
 
     async fn refresh(&self, domains: &Domains, mut domain: Domain) -> Result<DomainView> {
+        if self.looks.count(domain.app).retry_after_s.is_some() {
+            return Ok(DomainView { is_fresh: false, ..DomainView::stored(domain) });
+        }
         if domain.proven_at.is_none() {
             let wanted = proof_value(&domain.token);
             // A name whose servers do not answer proves nothing, and fails nothing.
-            let records = self.txt.txt(&domain.name.proof_name()).await;
+            let records = self.txt.of(&domain.name.proof_name()).await;
             let is_fresh = records.is_some();
             if !records.unwrap_or_default().contains(&wanted) {
                 return Ok(DomainView { is_fresh, ..DomainView::stored(domain) });
@@ -122,10 +134,11 @@ impl CustomDomains {
         let Some(host) = self.ask(domains, &domain).await? else {
             return Ok(DomainView { is_fresh: false, ..DomainView::stored(domain) });
         };
-        if host.is_active != domain.serves {
-            domains.set_serves(&domain, host.is_active).await?;
+        let serves = host.serves(domain.serves);
+        if serves != domain.serves {
+            domains.set_serves(&domain, serves).await?;
         }
-        (domain.edge_id, domain.serves) = (Some(host.id.clone()), host.is_active);
+        (domain.edge_id, domain.serves) = (Some(host.id.clone()), serves);
         Ok(DomainView { host: Some(host), ..DomainView::stored(domain) })
     }
 
@@ -179,14 +192,14 @@ impl CustomDomains {
     }
 
     /// Cleans up every [`CLEAN_UP_INTERVAL`], until the server drains.
-    pub async fn keep_clean(self: Arc<Self>, domains: Domains, drain: CancellationToken) {
+    pub async fn keep_clean(&self, domains: &Domains, drain: &CancellationToken) {
         let mut after = String::new();
         loop {
             tokio::select! {
                 () = drain.cancelled() => return,
                 () = tokio::time::sleep(CLEAN_UP_INTERVAL) => {}
             }
-            match self.clean_up(&domains, &after).await {
+            match self.clean_up(domains, &after).await {
                 Ok(last) => after = last,
                 Err(error) => {
                     tracing::warn!(%error, "domains of destroyed apps could not be looked up")
@@ -198,11 +211,11 @@ impl CustomDomains {
     /// Takes a domain away from the edge provider, then from its app.
     ///
     /// # Errors
-    /// `unavailable`; the domain stays then.
+    /// `unavailable`; the domain stays then. If it was storage that did not answer, the provider has
+    /// forgotten the domain already, and the outcome is unknown.
     pub async fn remove(&self, domains: &Domains, domain: &Domain) -> Result<()> {
-        if let Some(edge_id) = &domain.edge_id {
-            self.edge.delete(edge_id).await?;
-        }
-        domains.remove(domain).await
+        let Some(edge_id) = &domain.edge_id else { return domains.remove(domain).await };
+        self.edge.delete(edge_id).await?;
+        domains.remove(domain).await.map_err(Error::after_change)
     }
 }

@@ -18,7 +18,7 @@ use rookery_domain::{
     Error, ErrorCode, Result,
     id::{AgentId, AppId, CredentialId, HumanId, KeyId, SessionId},
     principal::Caller,
-    secret::{Secret, SecretKind},
+    secret::{HashHalf, Secret, SecretKind},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -56,7 +56,7 @@ pub enum Identity {
         /// The only app it reaches.
         app: AppId,
         /// The first half of the hash of the token that was presented.
-        token: [u8; 16],
+        token: HashHalf,
     },
 }
 

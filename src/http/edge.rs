@@ -128,14 +128,17 @@ impl Edge {
         let (origin, routes) = self.origin(&mut parts);
         let passing = self.enter(&parts, (began, peer), &origin, routes);
         let (body, leftover) = body_drain::watch(&parts.headers, body);
-        // An unknown route is the router's to report; that wins over any refusal here.
-        let is_route = routes.has(&passing.method, passing.uri.path());
-        let refusal = self.refusal(&parts.headers, &passing).filter(|_| is_route);
-        let mut read_on_max = body_drain::BYTES_MAX;
+        let refusal = self.refusal(&parts.headers, &passing);
+        // Also where the answer is another one.
+        let is_over_rate = passing.allowance.is_some_and(|it| it.retry_after_s.is_some());
+        let read_on_max = if is_over_rate || refusal.is_some() {
+            body_drain::REFUSED_BYTES_MAX
+        } else {
+            body_drain::BYTES_MAX
+        };
         let (response, app) = if let Err(wrong) = host {
             without(body, ApiError::from(Error::invalid(wrong)))
         } else if let Some(refusal) = refusal {
-            read_on_max = body_drain::REFUSED_BYTES_MAX;
             without(body, refusal)
         } else if let Origin::Alias { serving } = &origin {
             without(body, origin::to_serving(serving, &passing.uri, &self.state))
@@ -357,6 +360,10 @@ impl Edge {
             && let Err(error) = operators.check(headers, path)
         {
             return Some(error.into());
+        }
+        // An unknown route is the router's to report; that wins over any other refusal.
+        if !passing.routes.has(&passing.method, path) {
+            return None;
         }
         if passing.is_api()
             && let Err(error) = cli_version::check(headers, self.min_cli_version.as_ref())

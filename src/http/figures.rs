@@ -21,7 +21,7 @@ const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// How the templates end of routes whose GET may be held until something happens: a long poll takes
 /// as long as its client lets it, which says nothing of the server.
-const HELD: &str = "/feed";
+const HELD: [&str; 2] = ["/feed", "/changes"];
 
 type Cell = OnceLock<Box<Histogram>>;
 
@@ -64,7 +64,7 @@ pub struct RouteReading<'a> {
 impl RouteReading<'_> {
     /// Whether such an answer may have been held until something happened.
     fn is_held(&self) -> bool {
-        self.method == "GET" && self.route.ends_with(HELD)
+        self.method == "GET" && HELD.iter().any(|end| self.route.ends_with(end))
     }
 }
 

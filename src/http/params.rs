@@ -4,7 +4,7 @@
 
 use std::{borrow::Cow, convert::Infallible, str::FromStr};
 
-use axum::extract::{FromRequestParts, MatchedPath, RawPathParams};
+use axum::extract::{self, FromRequestParts, MatchedPath, RawPathParams};
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
 use rookery_domain::{
@@ -172,6 +172,19 @@ pub fn check_limit(limit: Option<usize>, max: usize) -> Result<(), Error> {
             Err(Error::parameter(error::Parameter::Limit, format_args!("must be 1 to {max}")))
         }
         _ => Ok(()),
+    }
+}
+
+/// The parameters of a page's path, decoded. A path that is no UTF-8 leads nowhere.
+#[derive(Debug, Clone, Copy)]
+pub struct Path<T>(pub T);
+
+impl<T: DeserializeOwned + Send> FromRequestParts<AppState> for Path<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let read = extract::Path::from_request_parts(parts, state).await;
+        read.map(|extract::Path(params)| Self(params)).map_err(|_| ApiError::unknown_path())
     }
 }
 

@@ -23,7 +23,10 @@ use crate::{
     config::{self, Config},
     error::ApiError,
     gcra::Rates,
-    http::loopback::{is_loopback_host, is_loopback_url},
+    http::{
+        client::Network,
+        loopback::{is_loopback_host, is_loopback_url},
+    },
 };
 use smtp::Smtp;
 
@@ -35,6 +38,8 @@ pub struct Mailer {
     readable: bool,
     /// Sign-in links by address, where they are bounded.
     sign_in_links: Option<Arc<Rates>>,
+    /// Sign-in links by the network that asks for them, where they are bounded.
+    asked_links: Option<Arc<Rates>>,
     /// Letters about what somebody else did, by address, where they are bounded.
     notices: Option<Arc<Rates>>,
 }
@@ -78,6 +83,10 @@ impl MailPlace {
     }
 }
 
+fn too_many(message: String, seconds: u64) -> ApiError {
+    ApiError::from(Error::new(ErrorCode::RateLimited, message)).retry_after(seconds)
+}
+
 /// Whether a sender's address is at this machine.
 fn is_from_loopback(from: &str) -> bool {
     let sender = from.parse::<lettre::message::Mailbox>();
@@ -100,7 +109,13 @@ impl Mailer {
                 );
             }
             let route = Route::Mailbox(Arc::new(Mailbox::new(clock)));
-            return Ok(Self { route, readable, sign_in_links: None, notices: None });
+            return Ok(Self {
+                route,
+                readable,
+                sign_in_links: None,
+                asked_links: None,
+                notices: None,
+            });
         }
         if !is_loopback_url(public_url) && is_from_loopback(&config.mail.from) {
             tracing::warn!(
@@ -118,6 +133,7 @@ impl Mailer {
             route: Route::Smtp(smtp),
             readable: false,
             sign_in_links: per_hour(config.mail.sign_in_links_per_hour),
+            asked_links: per_hour(config.mail.sign_in_links_per_network),
             notices: per_hour(config.mail.notices_per_hour),
         })
     }
@@ -125,18 +141,21 @@ impl Mailer {
     /// Counts a sign-in link, which anybody may have sent to any address.
     ///
     /// # Errors
-    /// `rate_limited`, when the address was sent too many in the last hour. It is said of an address
-    /// that nobody has, too.
-    pub fn count_sign_in_link(&self, to: &Email) -> Result<(), ApiError> {
-        let allowance = self.sign_in_links.as_ref().map(|rates| rates.count(to));
-        let Some(seconds) = allowance.and_then(|allowance| allowance.retry_after_s) else {
-            return Ok(());
-        };
-        let message = format!(
-            "`email` was sent enough sign-in links lately: use the newest, or try again in {seconds} s"
-        );
-        let error = Error::new(ErrorCode::RateLimited, message);
-        Err(ApiError::from(error).retry_after(seconds))
+    /// `rate_limited`, when `network` has asked for too many in the last hour, or the address was sent
+    /// too many. It is said of an address that nobody has, too.
+    pub fn count_sign_in_link(&self, network: Network, to: &Email) -> Result<(), ApiError> {
+        let of_network = self.asked_links.as_ref().map(|rates| rates.count(network));
+        if let Some(seconds) = of_network.and_then(|allowance| allowance.retry_after_s) {
+            let why = "this network has asked for enough sign-in links lately";
+            return Err(too_many(format!("{why}: try again in {seconds} s"), seconds));
+        }
+        let of_address = self.sign_in_links.as_ref().map(|rates| rates.count(to));
+        if let Some(seconds) = of_address.and_then(|allowance| allowance.retry_after_s) {
+            let why = "`email` was sent enough sign-in links lately";
+            let message = format!("{why}: use the newest, or try again in {seconds} s");
+            return Err(too_many(message, seconds));
+        }
+        Ok(())
     }
 
     /// Counts a letter about what somebody else did, and whether the address takes one more: it

@@ -29,7 +29,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use super::{Letter, relay::Relay};
-use crate::{boot::BootError, config::Mail};
+use crate::{boot::BootError, config::Mail, task::until_it_ends};
 
 /// Mails that may wait.
 const QUEUED_MAX: usize = 1_000;
@@ -85,7 +85,10 @@ impl Smtp {
         let sender = Sender { relay, timeout, from, clock, sending, closing: closing.clone() };
         let (queue, waiting) = mpsc::channel(QUEUED_MAX);
         let tasks = TaskTracker::new();
-        tasks.spawn(Arc::new(sender).run(waiting, tasks.clone()));
+        tasks.spawn({
+            let (sender, mut waiting, tasks) = (Arc::new(sender), waiting, tasks.clone());
+            until_it_ends("mail", async move || sender.run(&mut waiting, &tasks).await)
+        });
         Ok(Self { queue, closing, tasks })
     }
 
@@ -106,9 +109,9 @@ impl Smtp {
 
 impl Sender {
     async fn run(
-        self: Arc<Self>,
-        mut waiting: mpsc::Receiver<(Email, Letter)>,
-        tasks: TaskTracker,
+        self: &Arc<Self>,
+        waiting: &mut mpsc::Receiver<(Email, Letter)>,
+        tasks: &TaskTracker,
     ) {
         let under_way = Arc::new(Semaphore::new(UNDER_WAY_MAX));
         loop {
@@ -126,7 +129,7 @@ impl Sender {
                 tracing::error!("a mail could not be composed");
                 continue;
             };
-            let this = Arc::clone(&self);
+            let this = Arc::clone(self);
             tasks.spawn(async move {
                 this.deliver(&message).await;
                 drop(place);

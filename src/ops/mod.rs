@@ -301,7 +301,7 @@ fn in_seconds(micros: u64) -> f64 {
 }
 
 /// Ticks once a second until the server drains, and looks at the event loop meanwhile.
-pub async fn run(state: AppState) {
+pub async fn run(state: &AppState) {
     let mut ticks: u64 = 0;
     let mut next_tick = Instant::now();
     let mut counting: Option<JoinHandle<()>> = None;
@@ -314,7 +314,7 @@ pub async fn run(state: AppState) {
                 let state = state.clone();
                 counting = Some(tokio::spawn(async move { state.ops.count_stored(&state).await }));
             }
-            state.ops.tick(&state);
+            state.ops.tick(state);
             ticks += 1;
             next_tick = Instant::now() + TICK;
         }

@@ -10,6 +10,8 @@ mod send;
 pub mod subscription;
 mod vapid;
 
+use std::sync::Arc;
+
 use rookery_domain::{email::Email, id::HumanId, sealed::ServerKey, time::Clock};
 use rookery_storage::Db;
 use tokio::sync::mpsc;
@@ -22,6 +24,7 @@ use crate::{
     boot::BootError,
     config::Config,
     outbound::gate::{Gate, system_lookup, trusted_origin},
+    task::until_it_ends,
 };
 use send::Sender;
 use vapid::Vapid;
@@ -74,7 +77,8 @@ impl Push {
             gate: gate.clone(),
             vapid,
         };
-        tokio::spawn(sender.run(waiting, drain));
+        let (sender, mut waiting) = (Arc::new(sender), waiting);
+        tokio::spawn(until_it_ends("push", async move || sender.run(&mut waiting, &drain).await));
         Ok(Self { queue, gate, public_key })
     }
 

@@ -65,12 +65,12 @@ enum Outcome {
 impl Sender {
     /// Works until `drain` is cancelled; what is under way then is not sent.
     pub(super) async fn run(
-        self,
-        mut queue: mpsc::Receiver<(Addressee, PushMessage)>,
-        drain: CancellationToken,
+        self: &Arc<Self>,
+        queue: &mut mpsc::Receiver<(Addressee, PushMessage)>,
+        drain: &CancellationToken,
     ) {
         let mut under_way = UnderWay {
-            sender: Arc::new(self),
+            sender: Arc::clone(self),
             posting: Arc::new(Semaphore::new(POSTING_MAX)),
             tasks: JoinSet::new(),
             to: HashMap::new(),

@@ -40,6 +40,7 @@ use crate::{
     screenshot::Screenshots,
     siteverify::Siteverify,
     state::{AppState, State},
+    task::until_it_ends,
     traces::Traces,
 };
 
@@ -190,10 +191,13 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let apps_table = app_routes.into_table("app", &state);
     let site_edge = Edge::site(state.clone(), site_table, apps_table);
     let ops_edge = Edge::ops(state.clone(), router::ops().0.into_table("ops", &state));
-    tokio::spawn(ops::run(state.clone()));
+    let counted = state.clone();
+    tokio::spawn(until_it_ends("figures", async move || ops::run(&counted).await));
     if let Some(custom) = state.custom_domains.clone() {
         let (domains, drain) = (state.rooms.domains.clone(), state.drain.clone());
-        tokio::spawn(custom.keep_clean(domains, drain));
+        tokio::spawn(until_it_ends("domains", async move || {
+            custom.keep_clean(&domains, &drain).await;
+        }));
     }
     // What a crash left of a closed account answers nobody: it is closed before anybody is let in.
     if timeout(CLOSING_TIMEOUT, close_apps(&state)).await.is_err() {

@@ -2,13 +2,14 @@
 
 use rookery_domain::{
     Timestamp,
-    id::{AppId, HumanId, ParticipantId},
-    secret::SecretHash,
+    id::{AppId, GrantId, HumanId, ParticipantId, PreviewId},
+    secret::{HashHalf, SecretHash},
     time::DAY_S,
 };
+use uuid::Uuid;
 
 use crate::{
-    columns::record,
+    columns::{FromColumns, Read, ReadColumns},
     db::{Args, Db, args},
     error::Result,
     values::codes,
@@ -25,22 +26,105 @@ pub const GRACE_S: i64 = 300;
 /// Visitors that one transaction of [`forget_fresh`] forgets at most.
 pub const FRESH_CHUNK: u32 = 500;
 
-/// How a visitor came.
+/// How a visitor came, and by what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ParticipantKind {
+pub enum CameBy {
     /// Without any name.
     Anonymous,
-    /// As a signed-in human.
+    /// As a signed-in human, who may have come by a share link as well.
+    Human {
+        /// The human.
+        human: HumanId,
+        /// Of the share token.
+        share: Option<HashHalf>,
+    },
+    /// By a grant link.
+    Grant(GrantId),
+    /// By a preview token.
+    Preview(PreviewId),
+    /// By the share link of an app with visibility `link`. The rotation of its token ends the visit.
+    Share(HashHalf),
+}
+
+/// The kinds of [`CameBy`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParticipantKind {
+    /// [`CameBy::Anonymous`].
+    Anonymous,
+    /// [`CameBy::Human`].
     Human,
-    /// By a grant link; [`Participant::via`] is the link.
+    /// [`CameBy::Grant`].
     Grant,
-    /// By a preview token; [`Participant::via`] is the token.
+    /// [`CameBy::Preview`].
     Preview,
-    /// By the share link of an app with visibility `link`.
+    /// [`CameBy::Share`].
     Share,
 }
 
 codes!(ParticipantKind: Anonymous = 0, Human = 1, Grant = 2, Preview = 3, Share = 4);
+
+impl CameBy {
+    /// Its kind.
+    #[must_use]
+    pub const fn kind(self) -> ParticipantKind {
+        match self {
+            Self::Anonymous => ParticipantKind::Anonymous,
+            Self::Human { .. } => ParticipantKind::Human,
+            Self::Grant(_) => ParticipantKind::Grant,
+            Self::Preview(_) => ParticipantKind::Preview,
+            Self::Share(_) => ParticipantKind::Share,
+        }
+    }
+
+    /// The human, when it is signed in.
+    #[must_use]
+    pub const fn human(self) -> Option<HumanId> {
+        match self {
+            Self::Human { human, .. } => Some(human),
+            _ => None,
+        }
+    }
+
+    /// Of the share token that it came by, where it came by one.
+    #[must_use]
+    pub const fn share(self) -> Option<HashHalf> {
+        match self {
+            Self::Human { share, .. } => share,
+            Self::Share(share) => Some(share),
+            _ => None,
+        }
+    }
+
+    /// What stands in the column `via`.
+    const fn via(self) -> Option<[u8; 16]> {
+        match self {
+            Self::Anonymous => None,
+            Self::Grant(grant) => Some(grant.uuid().into_bytes()),
+            Self::Preview(preview) => Some(preview.uuid().into_bytes()),
+            Self::Human { .. } | Self::Share(_) => match self.share() {
+                Some(HashHalf(half)) => Some(half),
+                None => None,
+            },
+        }
+    }
+
+    /// What three columns say. Whoever has nothing to show for how it came is nobody in particular.
+    fn of_columns(kind: ParticipantKind, human: Option<HumanId>, via: Option<[u8; 16]>) -> Self {
+        match (kind, human, via) {
+            (ParticipantKind::Human, Some(human), via) => {
+                Self::Human { human, share: via.map(HashHalf) }
+            }
+            (ParticipantKind::Grant, _, Some(id)) => {
+                Self::Grant(GrantId::from_uuid(Uuid::from_bytes(id)))
+            }
+            (ParticipantKind::Preview, _, Some(id)) => {
+                Self::Preview(PreviewId::from_uuid(Uuid::from_bytes(id)))
+            }
+            (ParticipantKind::Share, _, Some(half)) => Self::Share(HashHalf(half)),
+            _ => Self::Anonymous,
+        }
+    }
+}
 
 /// A visitor of an app.
 #[derive(Clone, PartialEq, Eq)]
@@ -52,12 +136,7 @@ pub struct Participant {
     /// The only app its token is good for.
     pub app: AppId,
     /// How it came.
-    pub kind: ParticipantKind,
-    /// The human, when it is signed in.
-    pub human: Option<HumanId>,
-    /// The bytes of the grant's or preview's id it came by. For whoever came by a share link, a
-    /// human too, the first 16 bytes of the share token's hash, so that rotation ends the visit.
-    pub via: Option<[u8; 16]>,
+    pub came_by: CameBy,
     /// SHA-256 of the agent's key that it was let in with, for a test session of an agent: it is
     /// good for as long as that key is.
     pub minted_by: Option<SecretHash>,
@@ -70,9 +149,24 @@ pub struct Participant {
     pub lasting: bool,
 }
 
-rookery_domain::shown!(Participant: id, app, kind, human, created_at, expires_at, lasting);
+rookery_domain::shown!(Participant: id, app, came_by, created_at, expires_at, lasting);
 
-record!(Participant: id, hash, app, kind, human, via, minted_by, created_at, expires_at, lasting);
+impl FromColumns for Participant {
+    const WHAT: &'static str = "Participant";
+
+    fn from_columns(columns: &impl ReadColumns) -> Read<Self> {
+        Ok(Self {
+            id: columns.get(0)?,
+            hash: columns.get(1)?,
+            app: columns.get(2)?,
+            came_by: CameBy::of_columns(columns.get(3)?, columns.get(4)?, columns.get(5)?),
+            minted_by: columns.get(6)?,
+            created_at: columns.get(7)?,
+            expires_at: columns.get(8)?,
+            lasting: columns.get(9)?,
+        })
+    }
+}
 
 impl Participant {
     /// What [`INSERT`] stores.
@@ -81,9 +175,9 @@ impl Participant {
             self.id,
             self.hash,
             self.app,
-            self.kind,
-            self.human,
-            self.via,
+            self.came_by.kind(),
+            self.came_by.human(),
+            self.came_by.via(),
             self.minted_by,
             self.created_at,
             self.expires_at,
@@ -130,7 +224,7 @@ pub async fn renew(db: &Db, before: SecretHash, visitor: &Participant) -> Result
         .execute(
             "update participants set hash = $2, via = $3, expires_at = $4
              where id = $1 and hash = $5",
-            args![visitor.id, visitor.hash, visitor.via, visitor.expires_at, before],
+            args![visitor.id, visitor.hash, visitor.came_by.via(), visitor.expires_at, before],
         )
         .await?;
     Ok(renewed == 1)

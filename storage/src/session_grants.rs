@@ -3,14 +3,14 @@
 use rookery_domain::{
     Timestamp,
     id::{AppId, HumanId},
-    secret::SecretHash,
+    secret::{HashHalf, SecretHash},
 };
 
 use crate::{
     db::{Db, args},
     error::Result,
     idempotency::KeepResponse,
-    participants::{self, Participant},
+    participants::{self, CameBy, Participant},
 };
 
 /// A grant that nobody has spent.
@@ -65,7 +65,8 @@ pub async fn human(db: &Db, hash: SecretHash) -> Result<Option<HumanId>> {
     db.value(sql, args![hash]).await
 }
 
-/// Spends a grant and stores `visitor`, as whom the grant signs in, all or nothing. `None` for unknown,
+/// Spends a grant and stores `visitor`, who comes as the human that the grant signs in, and by the share
+/// link before where there was one, all or nothing. `None` for unknown,
 /// used, expired, and for another app than the visitor's alike: shown to the wrong one, it stays good
 /// for its own.
 ///
@@ -74,10 +75,10 @@ pub async fn human(db: &Db, hash: SecretHash) -> Result<Option<HumanId>> {
 pub async fn redeem(
     db: &Db,
     hash: SecretHash,
-    visitor: Participant,
+    (visitor, share): (Participant, Option<HashHalf>),
     now: Timestamp,
 ) -> Result<Option<Participant>> {
-    db.transaction((hash, visitor, now), |tx, (hash, visitor, now)| {
+    db.transaction((hash, visitor, share, now), |tx, (hash, visitor, share, now)| {
         Box::pin(async move {
             let sql = "delete from session_grants where hash = $1 and app_id = $2
                  returning human, minted_by, expires_at";
@@ -87,7 +88,8 @@ pub async fn redeem(
             if expires_at <= *now {
                 return Ok(None);
             }
-            let visitor = Participant { human: Some(human), minted_by, ..visitor.clone() };
+            let came_by = CameBy::Human { human, share: *share };
+            let visitor = Participant { came_by, minted_by, ..visitor.clone() };
             tx.execute(participants::INSERT, visitor.columns()).await?;
             Ok(Some(visitor))
         })

@@ -12,7 +12,7 @@ use rookery_storage::{
     identities::NewFlow,
     links::{Link, NewLink},
     orgs::NewMember,
-    participants::{Participant, ParticipantKind},
+    participants::{CameBy, Participant},
     session_grants::SessionGrant,
     sessions,
     transfers::Transfer,
@@ -31,8 +31,7 @@ fn no_record_shows_what_must_not_be_in_a_log() {
         let key = new_key();
         let session = sessions::create(&test.db, id, new_session(), NOW).await.unwrap();
         let grant = SessionGrant { minted_by: Some(hash()), ..session_grant(app, id) };
-        let visitor =
-            Participant { minted_by: Some(hash()), ..visitor(ParticipantKind::Anonymous) };
+        let visitor = Participant { minted_by: Some(hash()), ..visitor(CameBy::Anonymous) };
         let device = NewDevice {
             id: DeviceId::new(),
             device_hash: hash(),

@@ -23,7 +23,7 @@ use rookery_storage::{
     commit::{RowState, RowWrite, Totals},
     directory::{self, Entry},
     humans::{self, Human},
-    participants::{Participant, ParticipantKind},
+    participants::{CameBy, Participant},
     session_grants::SessionGrant,
     sessions::{NewSession, Session},
     transfers::Transfer,
@@ -175,14 +175,12 @@ pub(crate) fn session_grant(app: AppId, human: HumanId) -> SessionGrant {
 }
 
 /// Somebody who came to some app in this way, for a minute from [`NOW`].
-pub(crate) fn visitor(kind: ParticipantKind) -> Participant {
+pub(crate) fn visitor(came_by: CameBy) -> Participant {
     Participant {
         id: ParticipantId::new(),
         hash: hash(),
         app: AppId::new(),
-        kind,
-        human: None,
-        via: None,
+        came_by,
         minted_by: None,
         created_at: NOW,
         expires_at: NOW.plus_seconds(60),

@@ -16,7 +16,7 @@ use rookery_domain::{
     app::{AppRecord, AppStatus},
     id::{AgentId, AppId, CredentialId, HistoryId, HumanId, KeyId, SessionId},
     manifest::Visibility,
-    secret::Secret,
+    secret::{HashHalf, Secret},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -63,7 +63,7 @@ impl TestDirectory {
     /// A service credential of `app`.
     pub fn credential(&self, secret: &str, app: AppId) {
         let credential = CredentialId::new();
-        let identity = Identity::Credential { credential, app, token: [0; 16] };
+        let identity = Identity::Credential { credential, app, token: HashHalf([0; 16]) };
         self.entries.lock().unwrap().bearers.insert(secret.to_owned(), identity);
     }
 

@@ -79,9 +79,15 @@ async fn a_segment_that_is_no_text_answers_as_an_unknown_one() {
         (app.path("/collections/entries/%ff"), ErrorCode::RowNotFound),
         (app.path("/collections/entries/%00"), ErrorCode::RowNotFound),
         ("/v1/orgs/%ff".to_owned(), ErrorCode::NotFound),
+        ("/static/%ff".to_owned(), ErrorCode::NotFound),
     ] {
         server.get_as(&owner, &path).await.error(code);
     }
+    let page = format!("/apps/{}/data/%ff", app.id);
+    let request = server.request(Method::GET, &page).header("accept", "text/html");
+    let request = request.header("cookie", format!("service_session={}", owner.session));
+    let page = Answer::of(request).await;
+    assert_eq!((page.status, page.header("content-type")), (404, "text/html; charset=utf-8"));
     let rows = app.path("/collections/entries/%ff");
     let patch = server.send(Method::PATCH, &owner, &rows, &json!({"data": {}})).await;
     patch.error(ErrorCode::RowNotFound);

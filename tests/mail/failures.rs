@@ -58,6 +58,24 @@ async fn an_address_is_sent_so_many_links_and_no_more() {
 }
 
 #[tokio::test]
+async fn a_network_has_so_many_links_sent_and_no_more_whatever_the_addresses() {
+    let Some(post) = Post::start().await else { return };
+    let builder = post.server().set("ROOKERY__MAIL__SIGN_IN_LINKS_PER_NETWORK", "3");
+    let server = builder.start().await;
+    for n in 0..3 {
+        ask_for_link(&server, &format!("stranger{n}@example.org")).await.expect(202);
+    }
+    let refused = ask_for_link(&server, "stranger3@example.org").await;
+    let error = refused.error(ErrorCode::RateLimited);
+    assert!(error["message"].as_str().unwrap().contains("network"), "{error}");
+    let wait: u64 = refused.header("retry-after").parse().expect("seconds");
+    assert!((1..=1_200).contains(&wait), "{wait}");
+    server.stop().await;
+    assert_eq!(post.count("stranger2@example.org").await, 1);
+    assert_eq!(post.count("stranger3@example.org").await, 0);
+}
+
+#[tokio::test]
 async fn an_address_is_sent_so_many_invitations_and_offers_and_no_more() {
     let Some(post) = Post::start().await else { return };
     let server = post.server().set("ROOKERY__MAIL__NOTICES_PER_HOUR", "2").start().await;
@@ -206,8 +224,10 @@ async fn mails_to_a_server_that_falls_silent_are_tried_again() {
 #[tokio::test]
 async fn when_too_much_mail_waits_nobody_is_told_that_one_was_sent() {
     let (_silent, url) = silent().await;
-    let any_number = ("ROOKERY__MAIL__SIGN_IN_LINKS_PER_HOUR", "0");
-    let server = sending_to(url).set(any_number.0, any_number.1).start().await;
+    let any_number = sending_to(url)
+        .set("ROOKERY__MAIL__SIGN_IN_LINKS_PER_HOUR", "0")
+        .set("ROOKERY__MAIL__SIGN_IN_LINKS_PER_NETWORK", "0");
+    let server = any_number.start().await;
     let ada = sign_in_without_mail(&server, "ada@example.org").await;
     let key = server.agent(&ada).await.key;
     let app = server.post("/v1/apps", &key, r#"{"html": "<p>hi"}"#).await.expect(201);

@@ -132,7 +132,7 @@ async fn a_tick_does_not_wait_for_the_database() {
     let mut ticks = state.ops.ticks();
     ticks.borrow_and_update();
     // Polled once: nothing of storage has had the time to answer.
-    let mut clock = std::pin::pin!(rookery::ops::run(state.clone()));
+    let mut clock = std::pin::pin!(rookery::ops::run(state));
     assert!(futures::poll!(clock.as_mut()).is_pending());
     assert!(ticks.has_changed().unwrap());
 }

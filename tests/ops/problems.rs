@@ -15,15 +15,16 @@ use crate::harness::{Answer, TestServer};
 #[test]
 fn polls_that_are_held_say_nothing_of_how_long_answers_take() {
     let figures = HttpFigures::default();
-    let templates = ["/v1/apps/{id}/feed", "/s/feed", "/v1/apps/{id}"].map(str::to_owned);
+    let changes = "/apps/{id}/data/{collection}/changes";
+    let templates = ["/v1/apps/{id}/feed", "/s/feed", "/v1/apps/{id}", changes].map(str::to_owned);
     let routes = Arc::new(RouteFigures::new("site", templates.into()));
     figures.add(Arc::clone(&routes));
-    for (route, seconds) in [(0, 25), (1, 60), (2, 1)] {
+    for (route, seconds) in [(0, 25), (1, 60), (2, 1), (3, 25)] {
         let took = Duration::from_secs(seconds);
         routes.record(Some(route), &Method::GET, StatusCode::OK, took);
     }
     let totals = figures.totals();
-    assert_eq!((totals.count, totals.took.count()), (3, 1));
+    assert_eq!((totals.count, totals.took.count()), (4, 1));
     assert_eq!(totals.took.sum_us, 1_000_000);
 }
 

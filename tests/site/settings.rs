@@ -135,16 +135,16 @@ async fn an_app_names_the_organization_that_its_owner_left() {
     let other = other.led_to().split_once('?').expect("a mark").0.to_owned();
     let other = other.strip_prefix("/orgs/").expect("an id");
     let settings = owned.page("/settings");
-    let fields = [("action", "organization"), ("org_id", other), ("was", id)];
+    let fields = [("action", "organization"), ("org_id", other)];
     server.submit(&bob, &settings, &fields).await.led_to();
     owned.see("").await.says("<dd>Ravens, whose admins");
     let chosen = format!("<option value=\"{other}\" selected>Ravens</option>");
     owned.see("/settings").await.says(&chosen).says("<option value=\"\">None</option>");
     // Saved as it stands, it stays there; and the owner takes it out.
-    let fields = [("action", "organization"), ("org_id", other), ("was", other)];
+    let fields = [("action", "organization"), ("org_id", other)];
     owned.submit("/settings", &fields).await.led_to();
     assert_eq!(owned.read("").await["org_id"], other);
-    let fields = [("action", "organization"), ("org_id", ""), ("was", other)];
+    let fields = [("action", "organization"), ("org_id", "")];
     owned.submit("/settings", &fields).await.led_to();
     assert!(owned.read("").await["org_id"].is_null());
     owned.see("").await.hides("Ravens");

@@ -13,13 +13,13 @@ use rookery_domain::{
     members::Member,
     previews::Preview,
     principal::{Caller, Principal, PrincipalKind},
-    secret::SecretHash,
+    secret::{HashHalf, SecretHash},
 };
 
 use super::root::Root;
 use crate::{
     env::Env,
-    orgs::OrgAdmins,
+    orgs::OrgRoles,
     registry::{AppHandle, Apps},
 };
 
@@ -112,12 +112,12 @@ pub(crate) fn standing(
     match caller {
         Caller::Human { human, share, .. } => match root.access.member(*human) {
             Some(member) => Ok(of_member(&root.manifest, member)),
-            None => admitted(&root.record, share.as_ref()).map(|()| visitor),
+            None => admitted(&root.record, *share).map(|()| visitor),
         },
         Caller::Grant { grant, .. } => by_grant(root, *grant, visitor, now),
         Caller::Preview { preview, .. } => by_preview(root, *preview, visitor, now),
         Caller::Credential { credential, app, token } => {
-            by_credential(root, caller, (*credential, *app, token), now)
+            by_credential(root, caller, (*credential, *app, *token), now)
         }
         // Decided by the record.
         Caller::System | Caller::Agent { .. } | Caller::Anonymous { .. } => Err(Error::internal()),
@@ -130,14 +130,14 @@ pub(crate) fn ends_at(root: &Root, caller: &Caller) -> Option<Timestamp> {
         Caller::Grant { grant, .. } => root.access.grant(*grant)?.expires_at,
         Caller::Preview { preview, .. } => Some(root.access.preview(*preview)?.expires_at),
         Caller::Credential { credential, token, .. } => {
-            root.access.credential(*credential)?.token_ends_at(token)
+            root.access.credential(*credential)?.token_ends_at(*token)
         }
         _ => None,
     }
 }
 
 /// The callers that need no look at anything but the record.
-fn by_record(record: &AppRecord, caller: &Caller, orgs: &OrgAdmins) -> Result<Option<Standing>> {
+fn by_record(record: &AppRecord, caller: &Caller, orgs: &OrgRoles) -> Result<Option<Standing>> {
     let tier = |tier| Standing::new(caller.principal(), tier);
     if *caller == Caller::System || orgs.acts_as_owner(record, caller.account())? {
         return Ok(Some(tier(Tier::Owner)));
@@ -145,20 +145,20 @@ fn by_record(record: &AppRecord, caller: &Caller, orgs: &OrgAdmins) -> Result<Op
     match caller {
         Caller::Agent { .. } => Err(Error::app_not_found()),
         Caller::Anonymous { share, .. } => {
-            admitted(record, share.as_ref()).map(|()| Some(tier(Tier::Visitor)))
+            admitted(record, *share).map(|()| Some(tier(Tier::Visitor)))
         }
         _ => Ok(None),
     }
 }
 
 /// Whether the app is open to somebody without any rights of its own.
-fn admitted(record: &AppRecord, share: Option<&[u8; 16]>) -> Result<()> {
+fn admitted(record: &AppRecord, share: Option<HashHalf>) -> Result<()> {
     let open = match record.visibility {
         Visibility::Public => true,
         // The hash of a secret: comparing it tells nothing about the secret.
         Visibility::Link => share
             .zip(record.share.as_ref())
-            .is_some_and(|(came_by, in_force)| in_force.hash.half() == *came_by),
+            .is_some_and(|(came_by, in_force)| in_force.hash.half() == came_by),
         Visibility::Private => false,
     };
     if open {
@@ -204,7 +204,7 @@ fn by_preview(root: &Root, id: PreviewId, visitor: Standing, now: Timestamp) -> 
 fn by_credential(
     root: &Root,
     caller: &Caller,
-    (id, app, token): (CredentialId, AppId, &[u8; 16]),
+    (id, app, token): (CredentialId, AppId, HashHalf),
     now: Timestamp,
 ) -> Result<Standing> {
     if app != root.record.id {

@@ -154,7 +154,7 @@ impl Control {
             slug::check(slug)?;
         }
         if let Some(org) = request.org {
-            self.check_admin(org, Some(request.owner))?;
+            env.orgs.check_admin(org, Some(request.owner))?;
         }
         let slug = request.slug.clone().unwrap_or_else(|| draw(None, 0));
         let host = env.options.app_hosts.of(&slug);

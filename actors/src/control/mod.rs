@@ -29,7 +29,6 @@ pub use transfers::{Accepted, Offer};
 pub use versions::{RollBack, VersionContent};
 
 pub(crate) use create::{account_closed, too_many_apps};
-pub(crate) use transfers::not_an_admin;
 
 use std::sync::Arc;
 

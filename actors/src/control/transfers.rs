@@ -8,7 +8,7 @@ use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
     app::{AppRecord, AppStatus},
     email::Email,
-    id::{HumanId, OrgId, TransferId},
+    id::{HumanId, TransferId},
     principal::Caller,
     transfers::{check_addressee, no_such_offer},
 };
@@ -243,22 +243,6 @@ impl Control {
         offer.record.status == AppStatus::Live
             && self.apps.acts_as_owner(&offer.record, by).unwrap_or(false)
     }
-
-    /// Checks that an account is an admin of `org`.
-    ///
-    /// # Errors
-    /// `forbidden`; `unavailable`, while accounts are being loaded.
-    pub(super) fn check_admin(&self, org: OrgId, account: Option<HumanId>) -> Result<()> {
-        match account {
-            Some(account) if self.env().orgs.is_admin(org, account)? => Ok(()),
-            _ => Err(not_an_admin()),
-        }
-    }
-}
-
-/// What somebody is told who is no admin of the organization that it names.
-pub(crate) fn not_an_admin() -> Error {
-    Error::new(ErrorCode::Forbidden, "`org_id`: you are no admin of this organization")
 }
 
 fn already_offered() -> Error {

@@ -15,7 +15,7 @@ use super::{
     DirectoryOptions, credentials::Known, fresh::Fresh, guesses::Guesses, idempotency::KeyLocks,
     memory::Memory, mutation::Mutation, participants::Cache, touches::Touches,
 };
-use crate::{observe::Observer, orgs::OrgAdmins};
+use crate::{observe::Observer, orgs::OrgRoles};
 
 /// Changes that may wait for the actor at a time.
 const MUTATIONS_MAX: usize = 1_024;
@@ -26,7 +26,7 @@ pub(super) struct Core {
     pub(super) clock: Clock,
     pub(super) key: ServerKey,
     /// Who administers which organization, for apps to ask.
-    pub(super) admins: OrgAdmins,
+    pub(super) org_roles: OrgRoles,
     /// Hears of crashes.
     pub(super) observer: Arc<Observer>,
     pub(super) options: DirectoryOptions,
@@ -48,14 +48,14 @@ impl Core {
         db: Db,
         clock: Clock,
         key: ServerKey,
-        (admins, observer): (OrgAdmins, Arc<Observer>),
+        (org_roles, observer): (OrgRoles, Arc<Observer>),
         options: DirectoryOptions,
     ) -> Self {
         Self {
             db,
             clock,
             key,
-            admins,
+            org_roles,
             observer,
             options,
             memory: RwLock::default(),
@@ -101,13 +101,13 @@ impl Core {
         // Under the lock, so that no look-up that has passed the check is still going on.
         let _memory = self.memory.write();
         self.sound.store(false, Ordering::Release);
-        self.admins.doubt();
+        self.org_roles.doubt();
     }
 
     /// Memory is what storage holds again.
     pub(super) fn replace(&self, memory: Memory) {
         let mut held = self.memory.write();
-        self.admins.replace(memory.orgs.admins());
+        self.org_roles.replace(memory.orgs.roles());
         *held = memory;
         // Whoever was signed out by a change of unknown outcome must not come back out of the
         // cache.

@@ -4,7 +4,7 @@
 use rookery_domain::{
     Result,
     id::{AppId, CredentialId},
-    secret::{Secret, SecretHash, SecretKind},
+    secret::{HashHalf, Secret, SecretHash, SecretKind},
 };
 use rookery_storage::credentials;
 
@@ -21,7 +21,7 @@ pub struct CredentialHolder {
     /// Its app.
     pub app: AppId,
     /// The first half of the token's hash: the app tells a credential's tokens apart by it.
-    pub token: [u8; 16],
+    pub token: HashHalf,
 }
 
 /// Tokens that were looked up.

@@ -58,7 +58,7 @@ pub use rookery_storage::{
     devices::{Device, DeviceState},
     humans::Human,
     orgs::{Org, OrgMember},
-    participants::{Participant, ParticipantKind},
+    participants::{CameBy, Participant, ParticipantKind},
 };
 pub use session_grants::AskedBy;
 pub use sessions::{SessionPosition, SessionRecord};
@@ -111,7 +111,7 @@ impl Directory {
         runtime: &Runtime,
         options: DirectoryOptions,
     ) -> Result<Self> {
-        let (admins, observer) = (runtime.org_admins(), runtime.observer());
+        let (admins, observer) = (runtime.org_roles(), runtime.observer());
         let core = Arc::new(Core::new(db, clock, key, (admins, observer), options));
         Keeper::start(&core, runtime.root()).await?;
         Ok(Self { core })

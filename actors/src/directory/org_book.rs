@@ -1,7 +1,7 @@
 //! Organizations in memory: each with its members, and each human's.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeSet, HashMap},
     ops::Bound::{Excluded, Unbounded},
     sync::Arc,
 };
@@ -9,9 +9,10 @@ use std::{
 use rookery_domain::{
     Timestamp,
     id::{HumanId, OrgId},
-    orgs::OrgRole,
 };
 use rookery_storage::orgs::{Org, OrgMember};
+
+use crate::orgs::Roles;
 
 /// Every organization.
 #[derive(Default)]
@@ -106,10 +107,9 @@ impl OrgBook {
         })
     }
 
-    /// Everybody who is an admin of something.
-    pub(super) fn admins(&self) -> HashSet<(OrgId, HumanId)> {
+    /// What everybody is in every organization.
+    pub(super) fn roles(&self) -> Roles {
         let members = self.orgs.values().flat_map(|entry| entry.members.values());
-        let admins = members.filter(|member| member.role == OrgRole::Admin);
-        admins.map(|member| (member.org, member.human)).collect()
+        members.map(|member| ((member.org, member.human), member.role)).collect()
     }
 }

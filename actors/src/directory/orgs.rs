@@ -101,7 +101,7 @@ impl Directory {
                 memory.orgs.put(org);
                 memory.orgs.put_member(member);
             });
-            core.admins.set(id, founder, true);
+            core.org_roles.set(id, founder, Some(OrgRole::Admin));
             Ok(core.org_record(founder, id)?)
         })
         .await
@@ -113,6 +113,14 @@ impl Directory {
     /// `not_found`, `unavailable`.
     pub fn org(&self, human: HumanId, org: OrgId) -> Result<OrgRecord> {
         self.core.org_record(human, org)
+    }
+
+    /// Checks that `human` administers an organization.
+    ///
+    /// # Errors
+    /// `not_found` for a stranger, `forbidden` for a member; `unavailable`.
+    pub fn check_org_admin(&self, human: HumanId, org: OrgId) -> Result<()> {
+        self.core.org_roles.check_admin(org, Some(human))
     }
 
     /// What an organization is called, for who may know it; `None` where there is none.
@@ -159,7 +167,7 @@ impl Directory {
     ///
     /// # Errors
     /// `unavailable`, while accounts are being loaded.
-    pub fn org_admins(&self, org: OrgId, limit: usize) -> Result<Vec<HumanId>> {
+    pub fn org_roles(&self, org: OrgId, limit: usize) -> Result<Vec<HumanId>> {
         self.core.read(|memory| {
             let members = memory.orgs.members(org, None);
             let admins = members.filter(|member| member.role == OrgRole::Admin).take(limit);
@@ -261,7 +269,7 @@ impl Core {
             memory.orgs.put(left);
             before
         });
-        self.admins.set(org, human, false);
+        self.org_roles.set(org, human, None);
         (before == Some(human) && to != human).then_some(BillingPassed { org, name, to })
     }
 
@@ -271,7 +279,7 @@ impl Core {
             memory.orgs.put_member(member);
             OrgMemberRecord::read(memory, member)
         });
-        self.admins.set(member.org, member.human, member.role == OrgRole::Admin);
+        self.org_roles.set(member.org, member.human, Some(member.role));
         Ok(record)
     }
 }

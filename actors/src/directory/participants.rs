@@ -47,7 +47,7 @@ impl VisitorWatch {
     pub(super) fn begin(core: Arc<Core>, visitor: &Participant) -> Result<Self> {
         let hash = visitor.hash;
         let voucher = core.voucher(visitor.minted_by)?.unwrap_or_default();
-        let end = core.participants.wait(hash, visitor.human);
+        let end = core.participants.wait(hash, visitor.came_by.human());
         Ok(Self { core, hash, end, voucher })
     }
 
@@ -123,8 +123,9 @@ impl Cache {
         {
             let mut revocations = self.revocations.lock();
             *revocations += 1;
-            let is_of =
-                move |_: &SecretHash, visitor: &Arc<Participant>| visitor.human == Some(human);
+            let is_of = move |_: &SecretHash, visitor: &Arc<Participant>| {
+                visitor.came_by.human() == Some(human)
+            };
             if self.seen.invalidate_entries_if(is_of).is_err() {
                 // Only a cache without support for it refuses.
                 self.seen.invalidate_all();

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
     id::{AppId, HumanId, SessionId},
-    secret::{Secret, SecretHash, SecretKind},
+    secret::{HashHalf, Secret, SecretHash, SecretKind},
 };
 use rookery_storage::{
     idempotency::KeepResponse,
-    participants::ParticipantKind,
+    participants::CameBy,
     session_grants::{self, SessionGrant},
 };
 
@@ -114,8 +114,8 @@ impl Directory {
         Ok(of.is_some_and(|of| Some(of) != human))
     }
 
-    /// Spends a grant in `app`: its human is a visitor there. `share` is the first half of the
-    /// hash of the share token that the browser came by before, if it did.
+    /// Spends a grant in `app`: its human is a visitor there. `share` is of the share token
+    /// that the browser came by before, if it did.
     ///
     /// # Errors
     /// `grant_invalid` for an unknown, used and expired grant and for one of another app alike;
@@ -124,7 +124,7 @@ impl Directory {
         &self,
         app: AppId,
         grant: &str,
-        share: Option<[u8; 16]>,
+        share: Option<HashHalf>,
     ) -> Result<Visit> {
         self.redeem(app, SecretKind::SessionGrant, grant, share).await
     }
@@ -134,7 +134,7 @@ impl Directory {
         app: AppId,
         kind: SecretKind,
         grant: &str,
-        share: Option<[u8; 16]>,
+        share: Option<HashHalf>,
     ) -> Result<Visit> {
         let refused = move || {
             let refused = Error::new(ErrorCode::GrantInvalid, "this sign-in is no longer good");
@@ -150,11 +150,11 @@ impl Directory {
                 return Err(refused().into());
             }
             let (mut visitor, token) =
-                core.new_visitor(app, ParticipantKind::Human, visitors::HUMAN_TTL_S);
-            (visitor.via, visitor.lasting) = (share, true);
+                core.new_visitor(app, CameBy::Anonymous, visitors::HUMAN_TTL_S);
+            visitor.lasting = true;
             let ticket = core.participants.ticket();
             let redeemed =
-                session_grants::redeem(&core.db, grant.hash(), visitor, core.now()).await;
+                session_grants::redeem(&core.db, grant.hash(), (visitor, share), core.now()).await;
             // However a lost COMMIT ended, memory holds no grants, so it is not in doubt.
             let participant = Arc::new(redeemed.map_err(Error::from)?.ok_or_else(refused)?);
             core.participants.put(ticket, Arc::clone(&participant));

@@ -11,7 +11,7 @@ use rookery_domain::{
     secret::{Secret, SecretHash, SecretKind},
     time::DAY_S,
 };
-use rookery_storage::participants::{self, LASTING_TTL_S, Participant, ParticipantKind};
+use rookery_storage::participants::{self, CameBy, LASTING_TTL_S, Participant};
 
 use super::{Directory, core::Core, participants::VisitorWatch};
 use crate::{app::message::Op, registry::AppHandle, task::to_the_end};
@@ -63,9 +63,9 @@ impl Visit {
     /// has left something.
     #[must_use]
     pub fn may_last_until(&self) -> Timestamp {
-        let Participant { kind, created_at, expires_at, .. } = *self.participant;
-        match kind {
-            ParticipantKind::Anonymous => created_at.plus_seconds(FRESH_TTL_S + LASTING_TTL_S),
+        let Participant { came_by, created_at, expires_at, .. } = *self.participant;
+        match came_by {
+            CameBy::Anonymous => created_at.plus_seconds(FRESH_TTL_S + LASTING_TTL_S),
             _ => expires_at,
         }
     }
@@ -161,9 +161,13 @@ impl Directory {
     ) -> Result<Option<Visit>> {
         let (core, before) = (Arc::clone(&self.core), visitor.hash);
         let token = Secret::generate(SecretKind::Participant, &mut rand::rng());
+        let came_by = match visitor.came_by {
+            CameBy::Human { human, .. } => CameBy::Human { human, share: Some(link.half()) },
+            other => other,
+        };
         let participant = Arc::new(Participant {
             hash: token.hash(),
-            via: Some(link.half()),
+            came_by,
             expires_at: core.now().plus_seconds(HUMAN_TTL_S),
             ..visitor.clone()
         });
@@ -258,7 +262,7 @@ impl Core {
     pub(super) fn new_visitor(
         &self,
         app: AppId,
-        kind: ParticipantKind,
+        came_by: CameBy,
         ttl_s: i64,
     ) -> (Participant, Secret) {
         let token = Secret::generate(SecretKind::Participant, &mut rand::rng());
@@ -267,9 +271,7 @@ impl Core {
             id: ParticipantId::new(),
             hash: token.hash(),
             app,
-            kind,
-            human: None,
-            via: None,
+            came_by,
             minted_by: None,
             created_at: now,
             expires_at: now.plus_seconds(ttl_s),
@@ -283,27 +285,25 @@ impl Core {
         app: AppId,
         arrival: Arrival,
     ) -> Result<Visit> {
-        let (mut participant, token) =
-            self.new_visitor(app, ParticipantKind::Anonymous, LASTING_TTL_S);
+        let came_by = match arrival {
+            Arrival::Anonymous => CameBy::Anonymous,
+            Arrival::Share(link) => CameBy::Share(link.half()),
+            Arrival::Grant { grant, .. } => CameBy::Grant(grant),
+            Arrival::Preview { preview, .. } => CameBy::Preview(preview),
+        };
+        let (mut participant, token) = self.new_visitor(app, came_by, LASTING_TTL_S);
         match arrival {
             Arrival::Anonymous => {
                 participant.expires_at = participant.created_at.plus_seconds(FRESH_TTL_S);
             }
-            Arrival::Share(link) => {
-                participant.kind = ParticipantKind::Share;
-                participant.via = Some(link.half());
-            }
-            Arrival::Grant { grant, visitor, until, comes_again } => {
+            Arrival::Share(_) => {}
+            Arrival::Grant { visitor, until, comes_again, .. } => {
                 participant.id = visitor;
-                participant.kind = ParticipantKind::Grant;
-                participant.via = Some(grant.uuid().into_bytes());
                 participant.lasting = !comes_again;
                 participant.expires_at =
                     until.map_or(participant.expires_at, |end| participant.expires_at.min(end));
             }
-            Arrival::Preview { preview, until } => {
-                participant.kind = ParticipantKind::Preview;
-                participant.via = Some(preview.uuid().into_bytes());
+            Arrival::Preview { until, .. } => {
                 participant.expires_at = participant.expires_at.min(until);
             }
         }
@@ -314,7 +314,7 @@ impl Core {
             participants::create(&core.db, &participant).await?;
             core.participants.put(ticket, Arc::clone(&participant));
             if !participant.lasting {
-                core.make_room(app, participant.kind).await;
+                core.make_room(app, came_by.kind()).await;
             }
             Ok(Visit { participant, token })
         })

@@ -79,6 +79,8 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     timeout("mail.timeout_s", config.mail.timeout_s)?;
     let links = u64::from(config.mail.sign_in_links_per_hour);
     at_most("mail.sign_in_links_per_hour", links, COUNT_MAX)?;
+    let of_network = u64::from(config.mail.sign_in_links_per_network);
+    at_most("mail.sign_in_links_per_network", of_network, COUNT_MAX)?;
     let notices = u64::from(config.mail.notices_per_hour);
     at_most("mail.notices_per_hour", notices, COUNT_MAX)?;
     count("apps.mailbox_limit", config.apps.mailbox_limit as u64)?;
@@ -114,7 +116,9 @@ pub(super) fn most(setting: &str) -> u64 {
         | "meters.retention_days"
         | "limits.deleted_app_retention_days"
         | "limits.deleted_row_retention_days" => DAYS_MAX,
-        "mail.sign_in_links_per_hour" | "mail.notices_per_hour" => COUNT_MAX,
+        "mail.sign_in_links_per_hour"
+        | "mail.sign_in_links_per_network"
+        | "mail.notices_per_hour" => COUNT_MAX,
         _ => u64::from(u32::MAX),
     }
 }

@@ -7,7 +7,6 @@ use rookery_actors::directory::OrgRecord;
 use rookery_domain::{
     Error, ErrorCode, Result,
     id::{HumanId, OrgId},
-    orgs::OrgRole,
     principal::Caller,
 };
 
@@ -83,21 +82,10 @@ impl FromRequestParts<AppState> for OrgAdmin {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
         let (account, caller) = resolve::person(parts, state).await?;
         let org = path_org(parts, state).await?;
-        check_admin(state, account, org)?;
+        state.rooms.directory.check_org_admin(account, org)?;
         RequestContext::check_stray(parts)?;
         recheck::note::<Self>(parts);
         Ok(Self { org, account, caller })
-    }
-}
-
-/// Checks that an account administers an organization that a request names.
-///
-/// # Errors
-/// `not_found` for a stranger, `forbidden` for a member.
-pub fn check_admin(state: &AppState, account: HumanId, org: OrgId) -> Result<()> {
-    match state.rooms.directory.org(account, org)?.role {
-        OrgRole::Admin => Ok(()),
-        OrgRole::Member => Err(Error::only_for("admins of the organization")),
     }
 }
 

@@ -11,13 +11,17 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use http::{HeaderMap, HeaderName, Method, header, request::Parts};
-use rookery_actors::{AppHandle, directory::Participant, directory::ParticipantKind};
+use rookery_actors::{
+    AppHandle,
+    directory::{CameBy, Participant},
+};
 use rookery_domain::{
     Error, ErrorCode, Result,
     access::{Standing, Tier},
-    id::{GrantId, ParticipantId, PreviewId},
+    id::ParticipantId,
     manifest::Visibility,
     principal::Caller,
+    secret::HashHalf,
 };
 use uuid::Uuid;
 
@@ -187,24 +191,17 @@ impl Arriving {
     #[must_use]
     pub fn caller_of(&self, participant: &Participant) -> Caller {
         let id = participant.id;
-        let via = participant.via.map(Uuid::from_bytes);
-        match (participant.kind, participant.human, via) {
-            (ParticipantKind::Human, Some(human), _) => {
-                Caller::Human { human, share: participant.via, network: Some(self.network) }
+        match participant.came_by {
+            CameBy::Human { human, share } => {
+                Caller::Human { human, share, network: Some(self.network) }
             }
-            (ParticipantKind::Grant, _, Some(grant)) => {
-                let grant = GrantId::from_uuid(grant);
-                Caller::Grant { participant: id, grant, network: self.network }
-            }
-            (ParticipantKind::Preview, _, Some(preview)) => {
-                Caller::Preview { participant: id, preview: PreviewId::from_uuid(preview) }
-            }
-            (ParticipantKind::Share, _, _) => self.anonymous(id, participant.via),
-            _ => self.anonymous(id, None),
+            CameBy::Grant(grant) => Caller::Grant { participant: id, grant, network: self.network },
+            CameBy::Preview(preview) => Caller::Preview { participant: id, preview },
+            CameBy::Anonymous | CameBy::Share(_) => self.anonymous(id, participant.came_by.share()),
         }
     }
 
-    const fn anonymous(&self, participant: ParticipantId, share: Option<[u8; 16]>) -> Caller {
+    const fn anonymous(&self, participant: ParticipantId, share: Option<HashHalf>) -> Caller {
         Caller::Anonymous { participant, network: self.network, share }
     }
 
@@ -220,7 +217,7 @@ impl Arriving {
     /// `participant_token_invalid` for a visit whose link has ended; `unauthorized` for any other
     /// outsider.
     pub async fn admit(&self, caller: &Caller) -> Result<Standing> {
-        let rotated = self.participant().is_some_and(|p| p.kind == ParticipantKind::Share)
+        let rotated = self.participant().is_some_and(|p| matches!(p.came_by, CameBy::Share(_)))
             && self.app.record().visibility == Visibility::Link;
         let standing = self.app.standing(caller).await;
         standing.map_err(|error| match error.code {

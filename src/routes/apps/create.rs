@@ -25,7 +25,7 @@ use super::{
 use crate::{
     error::ApiResult,
     http::{
-        auth::{org::check_admin, permission::ClaimedAgent},
+        auth::permission::ClaimedAgent,
         idempotency::{IdempotencyKey, replay},
         reply::{Created, to_json},
     },
@@ -78,9 +78,6 @@ pub async fn create(
 ) -> ApiResult<Response> {
     if deploy.force.is_some() {
         return Err(Error::invalid("`force`: a new app has nothing to be forced over").into());
-    }
-    if let Some(org) = deploy.org {
-        check_admin(&state, caller.owner, org)?;
     }
     let principal = Principal::new(PrincipalKind::Agent, caller.agent.uuid());
     let owner = record::owner(&state, caller.owner)?;

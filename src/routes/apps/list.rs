@@ -20,7 +20,7 @@ use super::record::{self, AppRecordBody, OwnerBody, StatusBody};
 use crate::{
     error::ApiResult,
     http::{
-        auth::{org::check_admin, permission::ClaimedAgent},
+        auth::permission::ClaimedAgent,
         conditional::IfNoneMatch,
         params::StrictQuery,
         reply::{Page, RawJson, to_json},
@@ -76,7 +76,7 @@ pub async fn list(
     let limit = PageLimit::of(query.limit)?.get();
     let whose = match query.org_id {
         Some(org) => {
-            check_admin(&state, caller.owner, org)?;
+            state.rooms.directory.check_org_admin(caller.owner, org)?;
             AppsOf::Org(org)
         }
         None => AppsOf::Owner(caller.owner),

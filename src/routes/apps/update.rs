@@ -14,7 +14,7 @@ use super::record::{AppRecordBody, VisibilityBody};
 use crate::{
     error::ApiResult,
     http::{
-        auth::{org::check_admin, permission::AppOwner},
+        auth::permission::AppOwner,
         body::{BodyBound, RequestBody, StrictJson},
         strict::{nullable, optional_word},
     },
@@ -61,9 +61,6 @@ pub async fn update(
     StrictJson(body): StrictJson<UpdateApp>,
 ) -> ApiResult<Json<AppRecordBody>> {
     let AppOwner { app, caller, .. } = owner;
-    if let (Some(Some(org)), Some(account)) = (body.org_id, caller.account()) {
-        check_admin(&state, account, org)?;
-    }
     let patch = SettingsPatch {
         visibility: body.visibility.map(Into::into),
         timezone: body.timezone,

@@ -1,5 +1,7 @@
 //! `POST /v1/auth/request-link`: mails a sign-in link, to a known address and to an unknown one.
 
+use std::net::IpAddr;
+
 use axum::{Json, extract::State};
 use http::StatusCode;
 use rookery_actors::Directory;
@@ -12,6 +14,7 @@ use crate::{
     http::{
         auth::permission::Public,
         body::{BodyBound, RequestBody, StrictJson},
+        client::{Network, RequestContext},
     },
     mail::Letter,
     state::{AppState, State as Shared},
@@ -48,7 +51,7 @@ pub struct LinkRequested {
 }
 
 /// Mails a link that signs in once. An address that was sent many lately is `rate_limited`, whoever
-/// asks and whether or not it is known.
+/// asks and whether or not it is known; and so is a network that has asked for many, whomever for.
 #[utoipa::path(
     post, path = "/v1/auth/request-link", tag = "Sign-in", request_body = LinkRequest,
     responses((status = 202, description = "Sent", body = LinkRequested)),
@@ -56,22 +59,24 @@ pub struct LinkRequested {
 pub async fn request_link(
     _: Public,
     State(state): State<AppState>,
+    client: RequestContext,
     StrictJson(body): StrictJson<LinkRequest>,
 ) -> ApiResult<(StatusCode, Json<LinkRequested>)> {
     let email = Email::parse(&body.email)?;
     let path = body.redirect_to.as_deref().map(|path| ReturnPath::parse("redirect_to", path));
-    send(&state, &email, path.transpose()?.as_ref()).await?;
+    send(&state, client.address, &email, path.transpose()?.as_ref()).await?;
     let answer = LinkRequested { status: "sent", expires_in: Directory::LINK_TTL_S };
     Ok((StatusCode::ACCEPTED, Json(answer)))
 }
 
-/// Makes a link and mails it. Its address comes from the settings, whatever the request says.
+/// Makes a link and mails it, as somebody at `address` asks. Its address comes from the settings, whatever the request says.
 pub(crate) async fn send(
     state: &Shared,
+    address: IpAddr,
     email: &Email,
     path: Option<&ReturnPath>,
 ) -> ApiResult<()> {
-    state.mailer.count_sign_in_link(email)?;
+    state.mailer.count_sign_in_link(Network::from(address), email)?;
     let token = state.rooms.directory.request_link(email, path).await?;
     let link = format!("{}/sign-in/confirm?token={}", state.public_url, token.expose());
     let letter = Letter::sign_in(&state.public_url, &link, Directory::LINK_TTL_S / 60)?;

@@ -8,7 +8,7 @@ use rookery_actors::{
         message::{Idempotency, Op, Renderer, Reply},
         render::path_segment,
     },
-    directory::{Participant, ParticipantKind},
+    directory::Participant,
 };
 use rookery_domain::{
     Error, ErrorCode, Result,
@@ -122,7 +122,7 @@ impl AppRequest {
     /// What somebody is told whom the app refuses in the middle of a wait. A member's visits end a
     /// moment after the membership: also between the two it is no stranger.
     pub(crate) fn shown_out(&self, refusal: Error) -> Error {
-        let signed_in = |visitor: &Arc<Participant>| visitor.kind == ParticipantKind::Human;
+        let signed_in = |visitor: &Arc<Participant>| visitor.came_by.human().is_some();
         match refusal.code {
             ErrorCode::Unauthorized if self.participant.as_ref().is_some_and(signed_in) => {
                 token_invalid()

@@ -41,11 +41,13 @@ pub async fn remove(
     // What is begun is done to its end, though whoever asked does not wait for the answer.
     to_the_end(async move {
         let (control, directory) = (state.rooms.control(), &state.rooms.directory);
-        if directory.is_member(&app, human).await? {
+        let is_member = directory.is_member(&app, human).await?;
+        if is_member {
             // First, so that whoever hears of it, by a poll that ends, has no session any more.
             directory.end_visits(app.id(), human).await?;
         }
-        control.remove_member(&app, caller, human).await?;
+        let removed = control.remove_member(&app, caller, human).await;
+        removed.map_err(|error| if is_member { error.after_change() } else { error })?;
         // Once more for sessions that were made meanwhile.
         directory.end_visits(app.id(), human).await.map_err(Error::after_change)
     })

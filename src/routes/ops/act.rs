@@ -2,10 +2,7 @@
 
 use std::str::FromStr;
 
-use axum::{
-    Json,
-    extract::{Path, State},
-};
+use axum::{Json, extract::State};
 use rookery_actors::{AppHandle, task::to_the_end};
 use rookery_domain::{Error, ErrorCode, Result, operator};
 use serde::{Deserialize, Serialize};
@@ -17,7 +14,10 @@ use super::{
 };
 use crate::{
     error::ApiResult,
-    http::body::{BodyBound, RequestBody, StrictJson},
+    http::{
+        body::{BodyBound, RequestBody, StrictJson},
+        params::Path,
+    },
     ops::audit,
     state::AppState,
 };

@@ -1,9 +1,6 @@
 //! `GET /ops/api/apps/:id`: one app, closely.
 
-use axum::{
-    Json,
-    extract::{Path, State},
-};
+use axum::{Json, extract::State};
 use rookery_actors::{
     AppHandle, SlotState,
     observe::{
@@ -19,6 +16,7 @@ use utoipa::ToSchema;
 use super::operator::Operator;
 use crate::{
     error::ApiResult,
+    http::params::Path,
     ops::view::{bytes, number, time},
     state::AppState,
 };

@@ -1,16 +1,16 @@
 //! `POST /ops/apps/:id/close` on the operator's listener: takes an app down. `rookery app close`
 //! asks this of a running server.
 
-use axum::{
-    Json,
-    extract::{Path, State},
-};
+use axum::{Json, extract::State};
 use http::{HeaderMap, header};
 use rookery_actors::task::to_the_end;
 use rookery_domain::{Error, ErrorCode};
 use serde::{Deserialize, Serialize};
 
-use crate::{error::ApiResult, ops::audit, state::AppState};
+use crate::{
+    http::params::Path,
+    {error::ApiResult, ops::audit, state::AppState},
+};
 
 /// An app that was taken down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub async fn close(
     let app = state.rooms.apps().find(&id).await?;
     // Also written down where whoever asked does not wait for the answer.
     let record = to_the_end(async move {
-        let done = state.rooms.close_app(&id).await;
+        let done = state.rooms.close_app(&app.id().to_string()).await;
         // It asks for no reason.
         let (now, reason) = (state.clock.now(), String::new());
         state.ops.audit.record(audit::Action::ended(now, "close", app.id(), reason, &done));

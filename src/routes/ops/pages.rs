@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, convert::Infallible};
 use askama::Template;
 use axum::{
     body::Body,
-    extract::{Path, State},
+    extract::State,
     response::{IntoResponse, Redirect, Response},
 };
 use futures::stream;
@@ -26,7 +26,7 @@ use crate::{
     http::{
         accept::is_navigation,
         client::RequestContext,
-        params::{PageQuery, StrictQuery},
+        params::{PageQuery, Path, StrictQuery},
     },
     ops::view::{POINTS, Part, Row, View, changes},
     pages::{

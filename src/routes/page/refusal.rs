@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, Uri};
-use rookery_actors::{AppHandle, SlotState, directory::ParticipantKind};
+use rookery_actors::{AppHandle, SlotState};
 use rookery_domain::{
     Error, ErrorCode, app::AppStatus, manifest::Visibility, redirect::ReturnPath, secret::Secret,
 };
@@ -73,7 +73,7 @@ pub enum Outsider {
 impl Outsider {
     fn of(arriving: &Arriving) -> Self {
         match arriving.participant() {
-            Some(one) if one.kind == ParticipantKind::Human => Self::SignedIn,
+            Some(one) if one.came_by.human().is_some() => Self::SignedIn,
             _ => Self::Stranger,
         }
     }

@@ -111,6 +111,11 @@ impl PageCache {
         };
         match self.plain.try_get_with(file.sha256, read).await {
             Ok(bytes) => Ok(Some(bytes)),
+            // It may have gone from another app, whose request was the one that read.
+            Err(failure) if failure.is_none() => {
+                let found = control.asset(app.id, app.version, &file.path).await?;
+                Ok(found.map(|found| Bytes::from_owner(found.bytes)))
+            }
             Err(failure) => failed(&failure),
         }
     }

@@ -13,12 +13,7 @@ use utoipa::IntoParams;
 use super::record::{OwnApp, OwnApps};
 use crate::{
     error::ApiResult,
-    http::{
-        auth::{org::check_admin, permission::HumanSession},
-        paging::Paging,
-        params::StrictQuery,
-        reply::Page,
-    },
+    http::{auth::permission::HumanSession, paging::Paging, params::StrictQuery, reply::Page},
     openapi::ids,
     state::AppState,
 };
@@ -59,7 +54,7 @@ pub async fn list_own_apps(
 ) -> ApiResult<Page<OwnApp>> {
     let query = Paging::new(limit, cursor);
     if let Some(org) = org_id {
-        check_admin(&state, caller.human, org)?;
+        state.rooms.directory.check_org_admin(caller.human, org)?;
         let route = "/v1/self/apps?org_id";
         return page(&state, caller, route, AppsOf::Org(org), AppList::default(), query).await;
     }

@@ -7,7 +7,6 @@ use std::sync::LazyLock;
 
 use axum::{
     body::Body,
-    extract::Path,
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderMap, HeaderValue, header};
@@ -16,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     error::{ApiError, ApiResult},
+    http::params::Path,
     pages::{packed::Packed, shell::STYLE},
 };
 

@@ -138,11 +138,11 @@ pub async fn submit(
         }
         Err(error) => return Err(error.into()),
     };
-    match request_link::send(&state, &email, Some(&path)).await {
+    match request_link::send(&state, client.address, &email, Some(&path)).await {
         Err(refusal) if refusal.error.code == ErrorCode::RateLimited => {
             let minutes = refusal.retry_after_s.unwrap_or_default().div_ceil(60);
             let why = format!(
-                "This address was sent enough sign-in links lately. \
+                "This address was sent, or your network has asked for, enough sign-in links lately. \
                  Use the newest one, or try again in {minutes} min."
             );
             return Ok(again(StatusCode::TOO_MANY_REQUESTS, why)?);

@@ -3,7 +3,7 @@
 
 use axum::{extract::State, response::Response};
 use http::{HeaderMap, Uri};
-use rookery_actors::directory::{Participant, ParticipantKind};
+use rookery_actors::directory::{CameBy, Participant};
 use rookery_domain::{Error, ErrorCode, access::Tier, redirect::ReturnPath};
 use serde::Deserialize;
 
@@ -59,7 +59,7 @@ pub async fn callback(
     let before = arriving.participant();
     let directory = &state.rooms.directory;
     // Nobody is to be made to use the app as somebody else by a page that it looks at.
-    let human = before.and_then(|before| before.human);
+    let human = before.and_then(|before| before.came_by.human());
     if csrf::is_led_from_elsewhere(&headers)
         && let Some(grant) = query.grant.as_deref()
         && directory.is_grant_of_another(grant, human).await?
@@ -75,7 +75,7 @@ pub async fn callback(
         }
     }
     // Whoever came by the share link keeps what it opened.
-    let share = before.filter(|one| one.kind == ParticipantKind::Share).and_then(|one| one.via);
+    let share = before.filter(|_| human.is_none()).and_then(|before| before.came_by.share());
     let redeemed = match query.grant.as_deref() {
         Some(grant) => directory.redeem_session_grant(arriving.app.id(), grant, share).await,
         None => Err(Error::new(ErrorCode::GrantInvalid, "query parameter grant: is missing")),
@@ -100,11 +100,11 @@ pub async fn callback(
 /// Whether the app is open to the visitor that the browser was before, by a link that it came by, and
 /// is not to the human that it signed in as, or not by a right of its own where the link gave a role.
 async fn stays_in_by_its_link(arriving: &Arriving, human: &Participant) -> bool {
-    let before = arriving.participant().filter(|one| one.kind != ParticipantKind::Human);
+    let before = arriving.participant().filter(|one| one.came_by.human().is_none());
     let Some(before) = before else { return false };
     let standing = async |one| arriving.app.standing(&arriving.caller_of(one)).await;
     let loses = match standing(human).await {
-        Ok(human) => before.kind == ParticipantKind::Grant && human.tier == Tier::Visitor,
+        Ok(human) => matches!(before.came_by, CameBy::Grant(_)) && human.tier == Tier::Visitor,
         Err(error) => error.code == ErrorCode::Unauthorized,
     };
     loses && standing(before).await.is_ok()

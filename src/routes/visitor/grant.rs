@@ -1,11 +1,8 @@
 //! `/s/grant/{token}` on an app's origin: the link that makes visitors with a custom role.
 
-use axum::{
-    extract::{Path, State},
-    response::Response,
-};
+use axum::{extract::State, response::Response};
 use http::{HeaderMap, Uri};
-use rookery_actors::directory::ParticipantKind;
+use rookery_actors::directory::CameBy;
 use rookery_domain::{
     Result,
     access::Tier,
@@ -19,6 +16,7 @@ use crate::{
     http::{
         auth::visitor::{Arriving, Following},
         client::RequestContext,
+        params::Path,
         prefetch::{Looking, is_link_preview, untouched},
     },
     pages::status::Insider,
@@ -97,12 +95,9 @@ async fn lets_in(arriving: &Arriving, token: &str) -> Result<bool> {
 
 /// Whether the visitor came by this link before, and is still let in by it.
 async fn is_here_by(arriving: &Arriving, token: &str) -> bool {
-    let Some(visitor) = arriving.participant().filter(|one| one.kind == ParticipantKind::Grant)
-    else {
-        return false;
-    };
+    let Some(visitor) = arriving.participant() else { return false };
+    let CameBy::Grant(came_by) = visitor.came_by else { return false };
     let Some(token) = Secret::parse(SecretKind::Grant, token) else { return false };
     let by_this = arriving.app.grant_of_token(token.hash()).await.ok().flatten();
-    let came_by = visitor.via == by_this.map(|grant| grant.uuid().into_bytes());
-    came_by && arriving.app.standing(&arriving.caller_of(visitor)).await.is_ok()
+    by_this == Some(came_by) && arriving.app.standing(&arriving.caller_of(visitor)).await.is_ok()
 }

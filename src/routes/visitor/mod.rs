@@ -17,7 +17,7 @@ pub mod sign_in;
 
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
-use rookery_actors::directory::{Arrival, ParticipantKind, Visit};
+use rookery_actors::directory::{Arrival, Visit};
 use rookery_domain::{Error, ErrorCode, Result, access::Tier};
 
 use crate::{
@@ -108,7 +108,7 @@ async fn came_in(
 /// Ends the visit that a human had here before: its token is overwritten in the only place that had
 /// it. Whoever has come in is in, also where this fails.
 async fn replaced(arriving: &Arriving, state: &AppState) {
-    let before = arriving.participant().filter(|one| one.kind == ParticipantKind::Human);
+    let before = arriving.participant().filter(|one| one.came_by.human().is_some());
     if let Some(before) = before
         && let Err(error) = state.rooms.directory.revoke_participant(before).await
     {

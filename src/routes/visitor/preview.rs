@@ -2,12 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::{
-    extract::{Path, State},
-    response::Response,
-};
+use axum::{extract::State, response::Response};
 use http::{HeaderMap, Uri};
-use rookery_actors::directory::Arrival;
+use rookery_actors::directory::{Arrival, CameBy};
 use rookery_domain::{
     Error, ErrorCode, Result,
     access::Tier,
@@ -21,6 +18,7 @@ use crate::{
     http::{
         auth::visitor::{Arriving, Following},
         client::RequestContext,
+        params::Path,
         prefetch::{Looking, untouched},
     },
     routes::page::{Refusal, refuse},
@@ -82,9 +80,8 @@ pub async fn accept(
 /// Lets the visitor look, unless it does by this preview already.
 async fn enter(arriving: &Arriving, state: &AppState, preview: &Preview) -> ApiResult<Response> {
     let base = state.origins.app_base_path(&arriving.app.record().slug);
-    let came_by = Some(preview.id.uuid().into_bytes());
-    let is_here = arriving.participant().is_some_and(|visitor| visitor.via == came_by);
-    if is_here {
+    let came_by = CameBy::Preview(preview.id);
+    if arriving.participant().is_some_and(|visitor| visitor.came_by == came_by) {
         return Ok(see_other(&base)?);
     }
     let arrival = Arrival::Preview { preview: preview.id, until: preview.expires_at };

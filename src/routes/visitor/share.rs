@@ -1,11 +1,8 @@
 //! `/s/share/{token}` on an app's origin: the link that opens an app with visibility `link`.
 
-use axum::{
-    extract::{Path, State},
-    response::Response,
-};
+use axum::{extract::State, response::Response};
 use http::{HeaderMap, Uri};
-use rookery_actors::directory::{Arrival, Participant, ParticipantKind};
+use rookery_actors::directory::{Arrival, Participant};
 use rookery_domain::{
     access::Tier,
     app::AppRecord,
@@ -19,6 +16,7 @@ use crate::{
     http::{
         auth::visitor::{Arriving, Following},
         client::RequestContext,
+        params::Path,
         prefetch::{Looking, untouched},
     },
     routes::page::{Outsider, Refusal, refuse},
@@ -57,8 +55,9 @@ pub async fn share(
         return Ok(untouched());
     }
     let base = state.origins.app_base_path(&record.slug);
-    let here_already =
-        |visitor: &Participant| link.is_some_and(|link| visitor.via == Some(link.half()));
+    let here_already = |visitor: &Participant| {
+        link.is_some_and(|link| visitor.came_by.share() == Some(link.half()))
+    };
     // A public app needs no link any more, and a visitor that came by this one stays who it is.
     let link = link.filter(|_| !arriving.participant().is_some_and(|v| here_already(v)));
     let Some(link) = link else {
@@ -67,7 +66,7 @@ pub async fn share(
     if keeps_its_own_way(&arriving).await {
         return Ok(see_other(&base)?);
     }
-    if let Some(human) = arriving.participant().filter(|one| one.kind == ParticipantKind::Human) {
+    if let Some(human) = arriving.participant().filter(|one| one.came_by.human().is_some()) {
         return match state.rooms.directory.came_by_share(human, link).await? {
             Some(visit) => Ok(welcome(&arriving, &state, &visit, &base)?),
             // Another request of the same visitor was first, and its answer has the token.

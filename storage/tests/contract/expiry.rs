@@ -11,7 +11,7 @@ use rookery_storage::{
         global::{self, NewResponse},
     },
     links,
-    participants::{self, GRACE_S, Participant, ParticipantKind},
+    participants::{self, CameBy, GRACE_S, Participant},
     session_grants::{self, SessionGrant},
     sessions,
 };
@@ -69,7 +69,7 @@ contract! {
             sessions::create(db, ada, session, NOW).await.unwrap();
             let waits = SessionGrant { expires_at: end, ..session_grant(AppId::new(), ada) };
             session_grants::create(db, &waits, NOW, KeepResponse::nothing()).await.unwrap();
-            let comes = visitor(ParticipantKind::Anonymous);
+            let comes = visitor(CameBy::Anonymous);
             participants::create(db, &Participant { expires_at: end, ..comes }).await.unwrap();
         }
         for (ended_before, left) in [(NOW, 2), (NOW.plus_seconds(50), 1)] {
@@ -154,7 +154,7 @@ fn what_is_renewed_while_a_sweep_waits_for_it_stays() {
         let db = &test.db;
         let ada = human(db, "ada@example.com").await.id;
         sessions::create(db, ada, new_session(), NOW).await.unwrap();
-        participants::create(db, &visitor(ParticipantKind::Anonymous)).await.unwrap();
+        participants::create(db, &visitor(CameBy::Anonymous)).await.unwrap();
         keep(db, ada, answer(hash().0, "first", NOW)).await.unwrap();
         deploy(test, "notes").await;
         let fill = "insert into idempotency (scope, body_hash, status, body, created_at, app_id,

@@ -16,7 +16,7 @@ use rookery_storage::{
     idempotency::KeepResponse,
     idempotency::global::{self, NewResponse},
     meters::roll_up,
-    participants::{self, Participant, ParticipantKind},
+    participants::{self, CameBy, Participant},
     session_grants,
     versions::{Asset, VersionAsset},
 };
@@ -111,7 +111,7 @@ contract! {
         let request = IdempotentRequest { scope, body_hash: [1; 32] };
         let answer = NewResponse { request, response: answer, now: NOW };
         create::create(db, NewApp { answer: Some(answer), ..app }).await.unwrap();
-        let visitor = Participant { app: id, ..visitor(ParticipantKind::Anonymous) };
+        let visitor = Participant { app: id, ..visitor(CameBy::Anonymous) };
         participants::create(db, &visitor).await.unwrap();
         session_grants::create(db, &session_grant(id, owner), NOW, KeepResponse::nothing()).await.unwrap();
         let neighbour = new_app(owner, "neighbour", &[row("a", "{}")]);

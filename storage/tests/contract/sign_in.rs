@@ -7,7 +7,7 @@ use rookery_domain::{
 use rookery_storage::{
     idempotency::KeepResponse,
     links::{self, NewLink},
-    participants::{self, Participant, ParticipantKind},
+    participants::{self, CameBy, Participant},
     session_grants::{self, SessionGrant},
     sessions::{self, OpenCodes, SessionUse},
 };
@@ -17,7 +17,7 @@ use crate::support::{
 };
 
 fn visit(human: HumanId) -> Participant {
-    Participant { human: Some(human), ..visitor(ParticipantKind::Human) }
+    visitor(CameBy::Human { human, share: None })
 }
 
 contract! {
@@ -141,29 +141,29 @@ contract! {
             session_grants::create(db, &grant, NOW, KeepResponse::nothing()).await.unwrap();
             grant.hash
         };
-        let comes = |app| Participant { app, ..visitor(ParticipantKind::Human) };
+        let comes = |app| Participant { app, ..visitor(CameBy::Anonymous) };
         let good = grant(Some(SecretHash([6; 32]))).await;
         let uses = at_once(32, |_| {
             let (db, visitor) = (db.clone(), comes(app));
-            async move { session_grants::redeem(&db, good, visitor, NOW).await.unwrap() }
+            async move { session_grants::redeem(&db, good, (visitor, None), NOW).await.unwrap() }
         })
         .await;
         let visitors: Vec<_> = uses.into_iter().flatten().collect();
         let [visitor] = &visitors[..] else { panic!("used once") };
-        assert_eq!((visitor.human, visitor.minted_by), (Some(ada), Some(SecretHash([6; 32]))));
+        assert_eq!((visitor.came_by.human(), visitor.minted_by), (Some(ada), Some(SecretHash([6; 32]))));
         let stored = participants::by_hash(db, visitor.hash, NOW).await.unwrap();
         assert_eq!(stored.as_ref(), Some(visitor));
         assert_eq!(number(db, "select count(*) from participants").await, 1);
 
         let expired = grant(None).await;
         let end = session_grant(app, ada).expires_at;
-        assert_eq!(session_grants::redeem(db, expired, comes(app), end).await.unwrap(), None);
+        assert_eq!(session_grants::redeem(db, expired, (comes(app), None), end).await.unwrap(), None);
         let astray = grant(None).await;
-        assert_eq!(session_grants::redeem(db, astray, comes(other), NOW).await.unwrap(), None);
+        assert_eq!(session_grants::redeem(db, astray, (comes(other), None), NOW).await.unwrap(), None);
         let twice = Participant { id: visitor.id, ..comes(app) };
-        session_grants::redeem(db, astray, twice, NOW).await.expect_err("no visitor comes of it");
-        let at_home = session_grants::redeem(db, astray, comes(app), NOW).await.unwrap();
-        assert_eq!(at_home.map(|visitor| visitor.human), Some(Some(ada)), "so it is good still");
-        assert_eq!(session_grants::redeem(db, hash(), comes(app), NOW).await.unwrap(), None);
+        session_grants::redeem(db, astray, (twice, None), NOW).await.expect_err("no visitor comes of it");
+        let at_home = session_grants::redeem(db, astray, (comes(app), None), NOW).await.unwrap();
+        assert_eq!(at_home.map(|visitor| visitor.came_by.human()), Some(Some(ada)), "so it is good still");
+        assert_eq!(session_grants::redeem(db, hash(), (comes(app), None), NOW).await.unwrap(), None);
     }
 }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use rookery_domain::{
     Principal,
     event::{Event, EventType},
-    id::AppId,
+    id::{AppId, GrantId, HumanId, PreviewId},
     principal::PrincipalKind,
-    secret::SecretHash,
+    secret::{HashHalf, SecretHash},
 };
 use rookery_storage::{
     commit::{Abort, Outcome},
     idempotency::KeepResponse,
-    participants::{self, LASTING_TTL_S, Participant, ParticipantKind},
+    participants::{self, CameBy, LASTING_TTL_S, Participant, ParticipantKind},
     session_grants::{self, SessionGrant},
 };
 
@@ -21,18 +21,25 @@ use crate::{
     writer::kit::{Draft, deploy, start},
 };
 
+/// By some share link.
+const SHARED: CameBy = CameBy::Share(HashHalf([9; 16]));
+
 contract! {
     async fn a_visitor_of_each_kind_comes_back_as_stored(test: &TestDb) {
         let db = &test.db;
         let ada = human(db, "ada@example.com").await.id;
         let visitors = [
-            visitor(ParticipantKind::Anonymous),
-            Participant { human: Some(ada), ..visitor(ParticipantKind::Human) },
-            Participant { minted_by: Some(SecretHash([6; 32])), ..visitor(ParticipantKind::Human) },
-            Participant { via: Some([7; 16]), ..visitor(ParticipantKind::Grant) },
-            Participant { via: Some([8; 16]), ..visitor(ParticipantKind::Preview) },
-            Participant { via: Some([9; 16]), ..visitor(ParticipantKind::Share) },
-            Participant { lasting: true, ..visitor(ParticipantKind::Anonymous) },
+            visitor(CameBy::Anonymous),
+            visitor(CameBy::Human { human: ada, share: None }),
+            visitor(CameBy::Human { human: ada, share: Some(HashHalf([5; 16])) }),
+            Participant {
+                minted_by: Some(SecretHash([6; 32])),
+                ..visitor(CameBy::Human { human: ada, share: None })
+            },
+            visitor(CameBy::Grant(GrantId::new())),
+            visitor(CameBy::Preview(PreviewId::new())),
+            visitor(SHARED),
+            Participant { lasting: true, ..visitor(CameBy::Anonymous) },
         ];
         for visitor in visitors {
             participants::create(db, &visitor).await.unwrap();
@@ -44,13 +51,14 @@ contract! {
 
     async fn a_visitors_token_ends_by_itself_is_renewed_and_is_revoked(test: &TestDb) {
         let db = &test.db;
-        let visitor = visitor(ParticipantKind::Anonymous);
+        let ada = HumanId::new();
+        let visitor = visitor(CameBy::Human { human: ada, share: None });
         participants::create(db, &visitor).await.unwrap();
         let end = visitor.expires_at;
         assert_eq!(participants::by_hash(db, visitor.hash, end).await.unwrap(), None);
         let renewed = Participant {
             hash: hash(),
-            via: Some([7; 16]),
+            came_by: CameBy::Human { human: ada, share: Some(HashHalf([7; 16])) },
             expires_at: end.plus_seconds(1),
             ..visitor.clone()
         };
@@ -70,13 +78,13 @@ contract! {
     async fn of_who_left_nothing_the_newest_of_an_app_and_a_kind_are_kept(test: &TestDb) {
         let db = &test.db;
         let app = AppId::new();
-        let comes = |kind| Participant { app, ..visitor(kind) };
+        let comes = |came_by| Participant { app, ..visitor(came_by) };
         let mut came = Vec::new();
         for _ in 0..5 {
-            came.push(comes(ParticipantKind::Anonymous));
+            came.push(comes(CameBy::Anonymous));
         }
         came[0].lasting = true;
-        let others = [comes(ParticipantKind::Share), visitor(ParticipantKind::Anonymous)];
+        let others = [comes(SHARED), visitor(CameBy::Anonymous)];
         for one in came.iter().chain(&others) {
             participants::create(db, one).await.unwrap();
         }
@@ -100,12 +108,12 @@ contract! {
         let app = deploy(test, "notes").await;
         let elsewhere = AppId::new();
         let visitors = [
-            visitor(ParticipantKind::Anonymous),
-            visitor(ParticipantKind::Grant),
-            visitor(ParticipantKind::Share),
+            visitor(CameBy::Anonymous),
+            visitor(CameBy::Grant(GrantId::new())),
+            visitor(SHARED),
             // Left nothing, or not here.
-            visitor(ParticipantKind::Anonymous),
-            Participant { app: elsewhere, ..visitor(ParticipantKind::Anonymous) },
+            visitor(CameBy::Anonymous),
+            Participant { app: elsewhere, ..visitor(CameBy::Anonymous) },
         ]
         .map(|one| if one.app == elsewhere { one } else { Participant { app, ..one } });
         for visitor in &visitors {
@@ -150,7 +158,7 @@ contract! {
     async fn who_is_sent_away_from_an_app_has_no_visit_and_no_sign_in_there(test: &TestDb) {
         let db = &test.db;
         let ada = human(db, "ada@example.com").await.id;
-        let visit = || Participant { human: Some(ada), ..visitor(ParticipantKind::Human) };
+        let visit = || visitor(CameBy::Human { human: ada, share: None });
         let (here, elsewhere) = (visit(), visit());
         let (waits_here, waits_elsewhere) =
             (session_grant(here.app, ada), session_grant(elsewhere.app, ada));
@@ -161,8 +169,8 @@ contract! {
         participants::revoke_in_app(db, here.app, ada).await.unwrap();
         assert_eq!(participants::by_hash(db, here.hash, NOW).await.unwrap(), None);
         let redeemed = async |grant: SessionGrant| {
-            let visitor = Participant { app: grant.app, ..visitor(ParticipantKind::Human) };
-            session_grants::redeem(db, grant.hash, visitor, NOW).await.unwrap()
+            let visitor = Participant { app: grant.app, ..visitor(CameBy::Anonymous) };
+            session_grants::redeem(db, grant.hash, (visitor, None), NOW).await.unwrap()
         };
         assert_eq!(redeemed(waits_here).await, None);
         assert!(participants::by_hash(db, elsewhere.hash, NOW).await.unwrap().is_some());

@@ -311,6 +311,29 @@ async fn an_app_has_so_many() {
 }
 
 #[tokio::test]
+async fn whoever_looks_all_the_time_is_told_what_is_stored() {
+    let here = Hosted::start().await;
+    let owner = here.server.owner("ann").await;
+    let app = here.server.deploy(&owner, json!({})).await;
+    here.proven(&owner, &app, "www.example.com").await;
+    let mut stale = None;
+    for _ in 0..130 {
+        let shown = here.read(&owner, &app).await.expect(200);
+        if shown["items"][0]["refreshed"] == false {
+            stale = Some(shown);
+            break;
+        }
+    }
+    let stale = stale.expect("the provider is asked no more");
+    assert_eq!(stale["domain"], "www.example.com");
+    // Another app's are looked at all the same.
+    let other = here.server.deploy(&owner, json!({})).await;
+    let shown = here.bind(&owner, &other, "b.example.com").await.expect(201);
+    here.publish(&shown);
+    assert_eq!(here.read(&owner, &other).await.expect(200)["items"][0]["refreshed"], true);
+}
+
+#[tokio::test]
 async fn a_provider_that_fails_changes_nothing_and_its_token_stays_here() {
     let here = Hosted::start().await;
     let owner = here.server.owner("ann").await;

@@ -34,6 +34,8 @@ pub struct World {
     pub txt: HashMap<String, Vec<String>>,
     /// The custom hostnames, by id: name and whether it is active.
     pub hosts: BTreeMap<String, (String, bool)>,
+    /// What the provider says of certificates, where that is another thing than of hostnames.
+    pub certificate: Option<&'static str>,
     /// What the provider answers instead.
     pub fault: Option<u16>,
     made: u32,
@@ -143,10 +145,11 @@ async fn guard(State(world): State<Shared>, request: Request, next: Next) -> Res
     next.run(request).await
 }
 
-fn shown(id: &str, (name, is_active): &(String, bool)) -> Value {
+fn shown(id: &str, (name, is_active): &(String, bool), certificate: Option<&str>) -> Value {
     let status = if *is_active { "active" } else { "pending" };
+    let ssl = json!({"status": certificate.unwrap_or(status), "method": "http"});
     json!({
-        "id": id, "hostname": name, "status": status, "ssl": {"status": status, "method": "http"},
+        "id": id, "hostname": name, "status": status, "ssl": ssl,
         "ownership_verification": {
             "type": "txt", "name": format!("_cf-custom-hostname.{name}"), "value": "5cc07c04",
         },
@@ -175,7 +178,7 @@ async fn create(State(world): State<Shared>, Json(body): Json<Value>) -> Respons
     world.made += 1;
     let id = format!("host{}", world.made);
     let host = (name, false);
-    let answer = shown(&id, &host);
+    let answer = shown(&id, &host, world.certificate);
     world.hosts.insert(id, host);
     result(StatusCode::CREATED, answer)
 }
@@ -186,12 +189,13 @@ async fn find(
 ) -> Response {
     let world = world.lock().expect("the world");
     let found = world.hosts.iter().filter(|(_, (name, _))| *name == query["hostname"]);
-    result(StatusCode::OK, found.map(|(id, host)| shown(id, host)).collect())
+    result(StatusCode::OK, found.map(|(id, host)| shown(id, host, world.certificate)).collect())
 }
 
 async fn read(State(world): State<Shared>, Path(id): Path<String>) -> Response {
-    match world.lock().expect("the world").hosts.get(&id) {
-        Some(host) => result(StatusCode::OK, shown(&id, host)),
+    let world = world.lock().expect("the world");
+    match world.hosts.get(&id) {
+        Some(host) => result(StatusCode::OK, shown(&id, host, world.certificate)),
         None => refused(StatusCode::NOT_FOUND, 1_436),
     }
 }

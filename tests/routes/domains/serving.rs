@@ -253,9 +253,22 @@ async fn an_app_is_told_to_be_at_a_domain_only_while_that_works() {
     assert!(way.contains(&own) && !way.contains(first), "{way}");
     assert_eq!(here.visit(first, "/s/sdk.js").await.status, 200, "what arrives is served");
 
+    // Requests are handed on, but browsers would be shown no certificate yet.
     here.outside.activate();
+    let certificate = |state| {
+        here.outside.world.lock().expect("the world").certificate = state;
+    };
+    certificate(Some("pending_validation"));
+    here.read(&owner, &app).await.expect(200);
+    assert_eq!(record().await["domain"], Value::Null);
+    certificate(None);
     here.read(&owner, &app).await.expect(200);
     assert_eq!(record().await["domain"], first);
+    // One that is renewed takes nothing away.
+    certificate(Some("pending_validation"));
+    here.read(&owner, &app).await.expect(200);
+    assert_eq!(record().await["domain"], first);
+    certificate(None);
     assert!(signs_in_at().await.contains(first));
     here.server.state().clock.set(START.plus_seconds(1));
     here.proven(&owner, &app, second).await;

@@ -82,6 +82,10 @@ async fn an_apps_organization_is_named_by_an_admin_of_both() {
     assert_eq!(put(&bob, Value::Null).await.expect(200)["org_id"], Value::Null);
     put(&bob, Value::Null).await.error(ErrorCode::AppNotFound);
 
+    // The record sent back changes nothing, whoever left the organization meanwhile.
+    assert_eq!(put(&ada, json!(id_of(&ravens))).await.expect(200)["org_id"], id_of(&ravens));
+    server.set_role(&ravens, &bob, &ada, "member").await.expect(200);
+    assert_eq!(put(&ada, json!(id_of(&ravens))).await.expect(200)["org_id"], id_of(&ravens));
     let again = json!({"html": HTML, "org_id": id_of(&rooks)});
     let versions = format!("{app}/versions");
     let refused = server.tell(&ada, POST, &versions, again).await.error(ErrorCode::InvalidRequest);
@@ -110,8 +114,15 @@ async fn a_deploy_names_the_organization_in_any_of_its_forms() {
         let request = server.by_agent(&ada.agent, POST, "/v1/apps").header("idempotency-key", "o");
         Answer::of(request.json(&body))
     };
-    keyed(json!({"html": HTML, "org_id": id})).await.expect(201);
+    let first = keyed(json!({"html": HTML, "org_id": id})).await.expect(201);
     keyed(json!({"html": HTML})).await.error(ErrorCode::Conflict);
+    // What was made once is told again, also to whoever may make no other one there.
+    let bob = server.person("bob").await;
+    server.join(&org, &ada, &bob, "admin").await;
+    server.set_role(&org, &bob, &ada, "member").await.expect(200);
+    assert_eq!(keyed(json!({"html": HTML, "org_id": id})).await.expect(201)["id"], first["id"]);
+    let another = server.tell(&ada, POST, "/v1/apps", json!({"html": HTML, "org_id": id})).await;
+    another.error(ErrorCode::Forbidden);
 }
 
 #[tokio::test]

@@ -8,24 +8,18 @@ use rookery_storage::commit::AppWrite;
 use serde_json::json;
 
 use super::Decision;
-use crate::{
-    app::{
-        message::{Acceptance, Reply},
-        working::{Stamp, Undo},
-    },
-    control::not_an_admin,
+use crate::app::{
+    message::{Acceptance, Reply},
+    working::{Stamp, Undo},
 };
 
 impl Decision<'_> {
     /// Whoever acts as the app's owner may take it out of an organization; putting it into one
     /// takes an admin of that one as well.
     pub(super) fn check_org(&self, org: Option<OrgId>) -> Result<()> {
-        let Some(org) = org.filter(|org| self.working.root.record.org != Some(*org)) else {
-            return Ok(());
-        };
-        match self.caller.account() {
-            Some(account) if self.env.orgs.is_admin(org, account)? => Ok(()),
-            _ => Err(not_an_admin()),
+        match org.filter(|org| self.working.root.record.org != Some(*org)) {
+            Some(org) => self.env.orgs.check_admin(org, self.caller.account()),
+            None => Ok(()),
         }
     }
 

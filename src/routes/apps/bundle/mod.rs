@@ -142,7 +142,9 @@ impl FromRequest<AppState> for Deploy {
 }
 
 fn form_of(headers: &http::HeaderMap) -> Result<Form> {
-    let declared = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let mut declared = headers.get_all(header::CONTENT_TYPE).iter();
+    let (first, second) = (declared.next(), declared.next());
+    let declared = first.filter(|_| second.is_none()).and_then(|value| value.to_str().ok());
     let essence = declared.and_then(|text| text.split(';').next()).map(str::trim);
     let essence = essence.map(str::to_ascii_lowercase);
     match (essence.as_deref(), declared) {

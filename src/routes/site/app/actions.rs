@@ -1,12 +1,13 @@
 //! `POST /apps/:id`: what a button does with an app as a whole.
 
-use axum::{extract::Path, response::Response};
+use axum::response::Response;
 use http::Method;
 use rookery_domain::ErrorCode;
 use serde::Deserialize;
 
 use crate::{
     error::ApiResult,
+    http::params::Path,
     routes::site::{desk::Desk, posted::Posted, see_other},
 };
 

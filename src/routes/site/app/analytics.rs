@@ -1,13 +1,14 @@
 //! `/apps/:id/analytics`: how an app's pages are seen.
 
 use askama::Template;
-use axum::{extract::Path, response::Response};
+use axum::response::Response;
 use http::StatusCode;
 use serde::Deserialize;
 
 use super::app_page::{AppPage, Tab};
 use crate::{
     error::ApiResult,
+    http::params::Path,
     routes::site::{desk::Desk, frame::Frame, words::Count},
 };
 

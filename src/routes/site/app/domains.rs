@@ -2,7 +2,7 @@
 //! provider, as reading them by the API is; so the names have a page, and settings a link to it.
 
 use askama::Template;
-use axum::{extract::Path, response::Response};
+use axum::response::Response;
 use http::{Method, StatusCode};
 use rookery_domain::ErrorCode;
 use serde::Deserialize;
@@ -12,6 +12,7 @@ use url::form_urlencoded::byte_serialize;
 use super::app_page::{AppPage, Tab};
 use crate::{
     error::ApiResult,
+    http::params::Path,
     routes::site::{
         desk::Desk,
         fields::{Fields, unknown_action},

@@ -1,12 +1,13 @@
 //! `/apps/:id`: what an app is, what it does, what it holds.
 
 use askama::Template;
-use axum::{extract::Path, response::Response};
+use axum::response::Response;
 use http::StatusCode;
 
 use super::app_page::{AppPage, Tab};
 use crate::{
     error::ApiResult,
+    http::params::Path,
     routes::site::{desk::Desk, frame::Frame},
 };
 

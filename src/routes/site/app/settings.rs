@@ -3,7 +3,7 @@
 //! their own (`domains`).
 
 use askama::Template;
-use axum::{extract::Path, response::Response};
+use axum::response::Response;
 use http::{Method, StatusCode};
 use rookery_domain::{Error, id::OrgId};
 use serde::Deserialize;
@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     error::ApiResult,
+    http::params::Path,
     routes::site::{
         desk::Desk,
         fields::{Fields, unknown_action},
@@ -131,8 +132,6 @@ async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<()> {
     let (method, path, body) = match fields.one("action") {
         "visibility" => (Method::PATCH, app, json!({"visibility": fields.one("visibility")})),
         "timezone" => (Method::PATCH, app, json!({"timezone": fields.one("timezone")})),
-        // The one that it is in already, of which the human may be no admin.
-        "organization" if fields.all("was") == [fields.one("org_id")] => return Ok(()),
         "organization" => (Method::PATCH, app, json!({"org_id": fields.some("org_id")})),
         "unrestricted" => {
             let on = json!({"on": fields.one("on") == "true"});

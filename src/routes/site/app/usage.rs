@@ -1,7 +1,7 @@
 //! `/apps/:id/usage`: what an app uses, in all and day by day.
 
 use askama::Template;
-use axum::{extract::Path, response::Response};
+use axum::response::Response;
 use http::StatusCode;
 use serde::Deserialize;
 
@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     error::ApiResult,
+    http::params::Path,
     routes::site::{
         desk::Desk,
         frame::Frame,

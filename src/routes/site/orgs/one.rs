@@ -2,7 +2,7 @@
 //! it. Deleting one is not among them: the API does not, and one without members is nobody's.
 
 use askama::Template;
-use axum::{extract::Path, response::Response};
+use axum::response::Response;
 use http::{Method, StatusCode};
 use rookery_domain::{
     Error, ErrorCode,
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::Org;
 use crate::{
     error::ApiResult,
+    http::params::Path,
     routes::site::{
         desk::Desk,
         fields::{Fields, unknown_action},

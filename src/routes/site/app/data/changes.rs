@@ -2,7 +2,7 @@
 //! changed, or after a while; the page then shows them, and waits again.
 
 use askama::Template;
-use axum::{extract::Path, response::Response};
+use axum::response::Response;
 use http::{HeaderName, HeaderValue, StatusCode};
 use rookery_domain::ErrorCode;
 use serde::Deserialize;
@@ -11,6 +11,7 @@ use url::form_urlencoded::Serializer;
 use super::collection_page;
 use crate::{
     error::ApiResult,
+    http::params::Path,
     routes::site::{desk::Desk, home::Any, see_other},
 };
 

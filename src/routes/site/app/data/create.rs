@@ -1,7 +1,7 @@
 //! `/apps/:id/data/:collection/new`: a new row.
 
 use askama::Template;
-use axum::{extract::Path, response::Response};
+use axum::response::Response;
 use http::StatusCode;
 use rookery_domain::{Error, ErrorCode};
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     error::ApiResult,
+    http::params::Path,
     routes::site::{
         app::app_page::{self, AppPage, Tab},
         desk::Desk,

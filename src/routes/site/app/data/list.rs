@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
-use axum::{extract::Path, response::Response};
+use axum::response::Response;
 use http::StatusCode;
 use rookery_domain::{
     Error, Result,
@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     error::{self, ApiError, ApiResult},
+    http::params::Path,
     routes::site::{
         app::app_page::{AppPage, Tab},
         desk::Desk,

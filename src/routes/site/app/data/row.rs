@@ -2,7 +2,7 @@
 //! its version, deleted, restored, purged.
 
 use askama::Template;
-use axum::{extract::Path, response::Response};
+use axum::response::Response;
 use http::{Method, StatusCode};
 use rookery_actors::feed;
 use rookery_domain::{Error, ErrorCode, json::Object, principal::Caller};
@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     error::ApiResult,
+    http::params::Path,
     routes::site::{
         app::app_page::{self, AppPage, Tab},
         desk::Desk,

@@ -1,7 +1,7 @@
 //! `/apps/:id/data/:collection/trash`: the deleted rows of a collection.
 
 use askama::Template;
-use axum::{extract::Path, response::Response};
+use axum::response::Response;
 use http::StatusCode;
 
 use super::{
@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     error::ApiResult,
+    http::params::Path,
     routes::site::{
         app::app_page::{AppPage, Tab},
         desk::Desk,

@@ -1,6 +1,6 @@
 //! What the forms of the page of sharing do: each is one request of the API.
 
-use axum::{extract::Path, response::Response};
+use axum::response::Response;
 use http::{Method, StatusCode};
 use rookery_domain::{Error, time::DAY_S};
 use serde::Deserialize;
@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     error::ApiResult,
+    http::params::Path,
     routes::site::{
         api::Made,
         desk::Desk,

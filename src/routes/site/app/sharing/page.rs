@@ -2,12 +2,13 @@
 //! else.
 
 use askama::Template;
-use axum::{extract::Path, response::Response};
+use axum::response::Response;
 use http::StatusCode;
 
 use super::records::{Credential, Grant, Member, Offer, Once, Preview, Role};
 use crate::{
     error::ApiResult,
+    http::params::Path,
     routes::site::{
         app::{
             app_page::{AppPage, Tab},

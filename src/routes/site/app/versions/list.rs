@@ -1,12 +1,13 @@
 //! `/apps/:id/versions`: the kept versions of an app, newest first.
 
 use askama::Template;
-use axum::{extract::Path, response::Response};
+use axum::response::Response;
 use http::StatusCode;
 use rookery_domain::Principal;
 
 use crate::{
     error::ApiResult,
+    http::params::Path,
     routes::site::{
         app::{
             app_page::{AppPage, Tab},

@@ -2,7 +2,7 @@
 //! going back to it would do.
 
 use askama::Template;
-use axum::{extract::Path, response::Response};
+use axum::response::Response;
 use http::StatusCode;
 use rookery_actors::control::{Deployed, RollBack, VersionContent};
 use rookery_domain::{Error, advisory::Finding, compat::Break, principal::Caller};
@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     error::ApiResult,
+    http::params::Path,
     pages::{disclosure::DisclosurePage, shell::Shell},
     routes::site::{
         app::{

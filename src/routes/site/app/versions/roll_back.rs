@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use axum::{extract::Path, response::Response};
+use axum::response::Response;
 use rookery_actors::{
     app::message::{Idempotency, Renderer},
     control::RollBack,
@@ -17,7 +17,7 @@ use serde::Deserialize;
 use super::one;
 use crate::{
     error::{ApiError, ApiResult},
-    http::{auth::permission::AppOwner, idempotency::hash_json, reply::to_json},
+    http::{auth::permission::AppOwner, idempotency::hash_json, params::Path, reply::to_json},
     routes::site::{
         desk::Desk,
         notice::{Notice, or_again},
