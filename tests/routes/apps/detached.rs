@@ -6,7 +6,7 @@ use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
 
 use super::versions::{private_notes, redeploy, with, with_notes};
-use crate::harness::{Answer, TestServer};
+use crate::harness::{Answer, TestServer, apps::guestbook};
 
 #[tokio::test]
 async fn detached_rows_are_kept_and_come_back() {
@@ -62,6 +62,43 @@ async fn detached_rows_are_kept_and_come_back() {
     assert_eq!(listed().await, keys);
     let shown = server.get_as(&owner, &app.path("")).await.expect(200);
     assert_eq!(count(&shown), (3, 0));
+}
+
+#[tokio::test]
+async fn the_owner_alone_is_told_that_detached_rows_take_room() {
+    let server = TestServer::builder().set("MAX_ROWS_PER_APP", "3").start().await;
+    let owner = server.owner("ann").await;
+    let app = with_notes(&server, &owner, private_notes(None)).await;
+    let mut open = guestbook();
+    open["visibility"] = json!("public");
+    let open = json!({"manifest": open, "force": true});
+    redeploy(&server, &owner, &app, open).await.expect(201);
+    let (entries, row) = (app.path("/collections/entries"), json!({"data": {}}));
+    let full = server.send(Method::POST, &owner, &entries, &row).await;
+    let error = full.error_of_its_own(ErrorCode::AppQuotaExceeded);
+    assert!(error["message"].as_str().unwrap().contains("detached rows, 3 of them"), "{error}");
+    assert!(error["hint"].as_str().unwrap().contains("declares their collection again"), "{error}");
+    let slug = app.record["slug"].as_str().unwrap();
+    let origin = server.state().origins.app_origin(slug);
+    let host = origin.split_once("://").unwrap().1;
+    let visitor = |method, path: &str| server.request(method, path).header("host", host);
+    let guest = Answer::of(visitor(Method::POST, "/s/session").json(&json!({}))).await.expect(201);
+    let header = ("x-service-participant-token", guest["token"].as_str().unwrap());
+    let stranger = |method, path: &str| visitor(method, path).header(header.0, header.1);
+    let full = stranger(Method::POST, "/s/collections/entries").json(&row);
+    let error = Answer::of(full).await.error(ErrorCode::AppQuotaExceeded);
+    assert_eq!(error["message"], "the app is at its limit of 3 rows");
+
+    // What the hint says gives the room back.
+    let (mut both, notes) = (guestbook(), private_notes(None)["collections"]["notes"].clone());
+    both["collections"]["notes"] = notes;
+    redeploy(&server, &owner, &app, json!({"manifest": both})).await.expect(201);
+    let key = app.path("/collections/notes/k1");
+    server.send(Method::DELETE, &owner, &key, &Value::Null).await.expect(200);
+    server.send(Method::POST, &owner, &entries, &row).await.expect(201);
+    // Nothing of the collection is detached any more.
+    let full = server.send(Method::POST, &owner, &entries, &row).await;
+    full.error(ErrorCode::AppQuotaExceeded);
 }
 
 #[tokio::test]
