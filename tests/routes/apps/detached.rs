@@ -40,7 +40,9 @@ async fn detached_rows_are_kept_and_come_back() {
     let served = trash["items"][0]["key"].as_str().unwrap().to_owned();
     for key in keys.iter().filter(|key| **key != served) {
         let path = format!("{rows}/{key}");
-        server.get_as(&owner, &path).await.error(ErrorCode::RowNotFound);
+        let absent = server.get_as(&owner, &path).await;
+        let hint = absent.error_of_its_own(ErrorCode::RowNotFound)["hint"].to_string();
+        assert!(hint.contains("detached rows"), "{hint}");
         let row = json!({"key": key, "data": {"n": 1}});
         server.send(Method::POST, &owner, &rows, &row).await.error(ErrorCode::Conflict);
     }
@@ -65,7 +67,7 @@ async fn detached_rows_are_kept_and_come_back() {
 }
 
 #[tokio::test]
-async fn the_owner_alone_is_told_that_detached_rows_take_room() {
+async fn the_owner_alone_is_told_that_detached_rows_take_room_and_are_there() {
     let server = TestServer::builder().set("MAX_ROWS_PER_APP", "3").start().await;
     let owner = server.owner("ann").await;
     let app = with_notes(&server, &owner, private_notes(None)).await;
@@ -99,6 +101,33 @@ async fn the_owner_alone_is_told_that_detached_rows_take_room() {
     // Nothing of the collection is detached any more.
     let full = server.send(Method::POST, &owner, &entries, &row).await;
     full.error(ErrorCode::AppQuotaExceeded);
+
+    // Of a row that the schema shuts out, the owner hears in each of these ways, and nobody else.
+    let mut narrow = both.clone();
+    narrow["$defs"] = json!({"Entry": {"type": "object", "required": ["text"]}});
+    narrow["collections"]["entries"]["schema"] = json!({"$ref": "#/$defs/Entry"});
+    let narrow = json!({"manifest": narrow, "force": true});
+    redeploy(&server, &owner, &app, narrow).await.expect(201);
+    for (method, below) in [
+        (Method::GET, ""),
+        (Method::GET, "?include_deleted=true"),
+        (Method::PATCH, ""),
+        (Method::DELETE, ""),
+        (Method::POST, "/restore"),
+    ] {
+        let body = if method == Method::PATCH { row.clone() } else { Value::Null };
+        let path = format!("{entries}/none{below}");
+        let absent = server.send(method.clone(), &owner, &path, &body).await;
+        let error = absent.error_of_its_own(ErrorCode::RowNotFound);
+        let hint = error["hint"].as_str().unwrap();
+        assert!(hint.contains("also has detached rows"), "{method} {path}: {error}");
+        if below.is_empty() {
+            let path = "/s/collections/entries/none";
+            let request = stranger(method, path);
+            let request = if body.is_null() { request } else { request.json(&body) };
+            Answer::of(request).await.error(ErrorCode::RowNotFound);
+        }
+    }
 }
 
 #[tokio::test]
