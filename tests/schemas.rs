@@ -343,6 +343,7 @@ fn every_answer_tells_its_headers() {
                 assert!(has("RateLimit") && has("RateLimit-Policy"), "{place}");
                 assert!(has("Retry-After") || !["429", "503"].contains(&&**status), "{place}");
                 assert_eq!(has("Location"), ["201", "303"].contains(&&**status), "{place}");
+                assert_eq!(has("WWW-Authenticate"), *status == "401", "{place}");
                 answers += 1;
             }
         }
@@ -362,6 +363,8 @@ fn every_answer_tells_its_headers() {
     ] {
         assert_eq!(create[status]["headers"][name].is_object(), there, "{status} {name}");
     }
+    let picture = &document["paths"]["/v1/apps/{id}/screenshot"]["get"]["responses"]["200"];
+    assert!(picture["headers"]["X-Service-Screenshot-Source"].is_object(), "{picture}");
     let list = &document["paths"][row]["get"]["responses"];
     assert!(list["200"]["headers"]["ETag"].is_object());
     assert!(list["304"]["headers"]["ETag"].is_object());

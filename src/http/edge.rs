@@ -60,6 +60,8 @@ use crate::{
 
 /// Below it are the API's paths; the CLI version is checked there.
 const API: &str = "/v1";
+/// Below it are the paths of the operators' listener that no page is at.
+const OPERATORS_API: &str = "/ops/api";
 /// Where browsers are led while somebody signs in, below the API's paths.
 const SIGN_IN: [&str; 2] = ["/v1/auth/verify", "/v1/auth/idp"];
 /// Below it are the paths by which an app's page speaks to its app.
@@ -222,8 +224,7 @@ impl Edge {
             loads_page: false,
             base: origin.base_path(&self.state),
         };
-        passing.loads_page =
-            self.app_routes.is_some() && passing.may_be_page() && is_navigation(&parts.headers);
+        passing.loads_page = self.may_show_page(&passing) && is_navigation(&parts.headers);
         passing
     }
 
@@ -267,12 +268,15 @@ impl Edge {
         if let Some(conditions) = &passing.conditions {
             conditions.apply_to(&mut response, !passing.is_private());
         }
-        match passing.loads_page {
-            true => refused::show(&self.state, &mut response, &passing.request_id),
-            false => self.state.envelope.seal(&mut response, &passing.request_id),
+        let leads_nowhere =
+            matches!(response.status(), StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED);
+        match (passing.loads_page, &self.operators) {
+            (true, None) => refused::show(&self.state, &mut response, &passing.request_id),
+            (true, Some(_)) if leads_nowhere => refused::show_operator(&self.state, &mut response),
+            _ => self.state.envelope.seal(&mut response, &passing.request_id),
         }
         let told = Told::take(&mut response);
-        if told.is_some() && self.app_routes.is_some() && passing.may_be_page() {
+        if told.is_some() && self.may_show_page(&passing) {
             accept::vary_by_navigation(response.headers_mut());
         }
         self.write_headers(&passing, &mut response);
@@ -283,6 +287,13 @@ impl Edge {
             Some(app) => metering::count_bytes(response, app),
             None => response,
         }
+    }
+
+    /// Whether a browser may load it as a page from this listener.
+    fn may_show_page(&self, passing: &Passing<'_>) -> bool {
+        let is_for_programs =
+            self.operators.is_some() && is_below(passing.uri.path(), OPERATORS_API);
+        passing.may_be_page() && !is_for_programs
     }
 
     fn write_headers(&self, passing: &Passing<'_>, response: &mut Response) {

@@ -16,9 +16,20 @@ use crate::{
 
 /// Gives `response` a page, if it carries an error.
 pub fn show(state: &State, response: &mut Response, request_id: &HeaderValue) {
+    put(state, response, |code| page(state, code, request_id));
+}
+
+/// The same at the operators' listener, for an address that leads to nothing there: the way back is to
+/// their pages, where the site's are not.
+pub fn show_operator(state: &State, response: &mut Response) {
+    let shell = || Shell::new(&state.origins.site_origin(), None);
+    put(state, response, |_| StatusPage::not_found(shell(), "/ops".to_owned()));
+}
+
+fn put(state: &State, response: &mut Response, page: impl FnOnce(ErrorCode) -> StatusPage) {
     let Some(failed) = ApiError::take(response) else { return };
     let code = failed.error.code;
-    let mut page = page(state, code, request_id);
+    let mut page = page(code);
     page.status = error::status(code);
     *response.status_mut() = page.status;
     response.headers_mut().extend(page.headers(state.is_https()));

@@ -10,6 +10,7 @@ use utoipa::openapi::{
 
 const REQUEST_ID: &str = "X-Request-Id";
 const RETRY_AFTER: &str = "Retry-After";
+const WWW_AUTHENTICATE: &str = "WWW-Authenticate";
 const RATE_LIMIT: &str = "RateLimit";
 const RATE_LIMIT_POLICY: &str = "RateLimit-Policy";
 const ETAG: &str = "ETag";
@@ -27,6 +28,7 @@ pub(super) fn components(components: ComponentsBuilder) -> ComponentsBuilder {
     components
         .header(REQUEST_ID, header(Type::String, request_id))
         .header(RETRY_AFTER, header(Type::Integer, "Seconds after which to try again."))
+        .header(WWW_AUTHENTICATE, header(Type::String, "How a credential is sent: `Bearer`."))
 }
 
 /// The headers of what is kept, made or limited, which operators do not ask for.
@@ -125,6 +127,7 @@ pub(super) fn complete(operation: &mut Operation, is_limited: bool) {
         match status.as_str() {
             "201" | "303" => names.push(LOCATION),
             "200" if makes_row => names.push(ROW_EXISTED),
+            "401" => names.push(WWW_AUTHENTICATE),
             _ => {}
         }
         add(answer, &names);

@@ -8,15 +8,17 @@ use std::{
     task::Poll,
 };
 
-use rookery_domain::app::AppRecord;
+use rookery_domain::{app::AppRecord, id::AppId};
 use rookery_storage::{
     Db, StorageError, StorageOptions, apps,
     apps::create,
     backup::{backup, restore},
-    humans, meta,
+    humans,
+    load::{LoadOptions, load_app},
+    meta,
 };
 
-use crate::support::{TestDb, at_once, human, new_app, on_sqlite, row};
+use crate::support::{NOW, TestDb, at_once, human, new_app, on_sqlite, row};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -40,6 +42,20 @@ fn a_second_process_on_one_folder_is_refused_until_the_first_has_ended() {
         drop(first);
         Db::connect(&options).await.unwrap().close().await;
         assert!(matches!(test.db, Db::Sqlite(_)));
+    });
+}
+
+#[test]
+fn a_closed_database_opens_no_connection_for_a_load() {
+    on_sqlite(async |_: &TestDb| {
+        let folder = tempfile::tempdir().unwrap();
+        let db = Db::connect(&StorageOptions::sqlite(folder.path())).await.unwrap();
+        let load = || load_app(&db, AppId::new(), LoadOptions { now: NOW, tail_events: 0 });
+        assert!(load().await.unwrap().is_none());
+        db.close().await;
+        let refused = load().await.unwrap_err();
+        assert!(matches!(refused, StorageError::Aborted(_)), "{refused}");
+        assert!(one_line(&refused).contains("closed"));
     });
 }
 

@@ -17,11 +17,21 @@ const TOLD_HEADERS: &[&str] = &[
     "idempotent-replayed",
     "ratelimit",
     "ratelimit-policy",
+    "www-authenticate",
     "x-request-id",
+    "x-service-screenshot-source",
 ];
 /// Those of them that are on every answer of which they are told.
-const ALWAYS: &[&str] =
-    &["etag", "location", "retry-after", "ratelimit", "ratelimit-policy", "x-request-id"];
+const ALWAYS: &[&str] = &[
+    "etag",
+    "location",
+    "retry-after",
+    "ratelimit",
+    "ratelimit-policy",
+    "www-authenticate",
+    "x-request-id",
+    "x-service-screenshot-source",
+];
 
 /// One route and verb of the document.
 #[derive(Debug)]

@@ -44,10 +44,15 @@ async fn every_page_is_whole_and_strict() {
     assert!(form.text.contains("<form class=\"act\""));
     let unknown = server.ops(Method::GET, "/ops/apps/no-such-app");
     Answer::of(unknown).await.error(ErrorCode::AppNotFound);
-    let unknown = server.ops(Method::GET, "/ops/apps/no-such-app").header("accept", "text/html");
-    let unknown = Answer::of(unknown).await;
-    assert_eq!(unknown.status, 404);
-    assert!(unknown.text.contains("href=\"/ops\""), "a way back, to a browser: {}", unknown.text);
+    for path in ["/ops/apps/no-such-app", "/ops/tree?shard=4096", "/ops/nothing", "/nothing"] {
+        let unknown = server.ops(Method::GET, path).header("accept", "text/html");
+        let unknown = Answer::of(unknown).await;
+        assert_eq!(unknown.status, 404, "{path}");
+        assert_eq!(unknown.header("content-type"), "text/html; charset=utf-8", "{path}");
+        assert!(unknown.text.contains("href=\"/ops\""), "no way back: {path}: {}", unknown.text);
+    }
+    let unknown = server.ops(Method::GET, "/ops/api/nothing").header("accept", "text/html");
+    Answer::of(unknown).await.error(ErrorCode::NotFound);
     let misspelt = server.ops(Method::GET, "/ops/hot?bye=messages");
     Answer::of(misspelt).await.error(ErrorCode::InvalidRequest);
 }

@@ -291,6 +291,13 @@ async fn a_list_pages_filters_sorts_and_refuses_foreign_cursors() {
 
     let filter = "entries?filter=%7B%22even%22%3Atrue%2C%22n%22%3A%7B%22gte%22%3A2%7D%7D&sort=-n";
     assert_eq!(keys(&rows.get(filter).await.expect(200)), ["k4", "k2"]);
+    // `{"not": {"not": ...}}`, each object a level.
+    let nested = |levels: usize| {
+        let open = "%7B%22not%22%3A".repeat(levels - 1);
+        format!("entries?filter={open}%7B%7D{}", "%7D".repeat(levels - 1))
+    };
+    rows.get(&nested(8)).await.expect(200);
+    rows.get(&nested(9)).await.error(ErrorCode::InvalidRequest);
     let sorted = rows.get("entries?sort=-created_at&limit=2").await.expect(200);
     assert_eq!(keys(&sorted), ["k5", "k4"]);
 

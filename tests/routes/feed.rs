@@ -181,7 +181,10 @@ async fn parameters_are_checked() {
         rows.feed(query).await.error(ErrorCode::InvalidRequest);
     }
     let refusal = rows.feed("?wait=1.5").await.error(ErrorCode::InvalidRequest);
-    assert_eq!(refusal["message"], "query parameter wait: must be 0 to 60 seconds");
+    assert_eq!(
+        refusal["message"],
+        "query parameter wait: must be a whole number of seconds, 0 to 60"
+    );
     rows.feed("?collection=none").await.error(ErrorCode::CollectionNotFound);
 }
 

@@ -70,20 +70,23 @@ async fn beyond_its_collections_it_has_nothing_whatever_is_there() {
     site.row("board", "k").await;
     let all = json!(["read", "create", "update", "delete", "count"]);
     let service = Service::of(&site, json!({"collections": ["safe"], "operations": all})).await;
-    for rest in ["board", "board/k", "board/none", "board/count", "board/deleted"] {
+    for rest in ["board", "board/k", "board/none", "board/count"] {
         service.ask(Method::GET, rest).await.error(ErrorCode::CredentialScopeForbidden);
     }
     service.ask(Method::GET, "nowhere").await.error(ErrorCode::CollectionNotFound);
     // The trash, restore and purge are no operations of a collection.
     site.row("safe", "s").await;
     let trash = [
+        (Method::GET, "board/deleted"),
         (Method::GET, "safe/deleted"),
         (Method::POST, "safe/s/restore"),
         (Method::DELETE, "safe/s/purge"),
         (Method::GET, "safe?include_deleted=true"),
     ];
     for (method, rest) in trash {
-        service.ask(method, rest).await.error(ErrorCode::CredentialScopeForbidden);
+        let refused = service.ask(method, rest).await;
+        let error = refused.error_of_its_own(ErrorCode::CredentialScopeForbidden);
+        assert!(error["hint"].as_str().unwrap().contains("only the owner may"), "{error}");
     }
     let batch = json!({"rows": [{"key": "a", "data": {}}]});
     let refused = service.send(Method::POST, "board/batch", batch.clone()).await.expect(200);
@@ -92,7 +95,8 @@ async fn beyond_its_collections_it_has_nothing_whatever_is_there() {
     assert_eq!(written["results"][0]["status"], 201);
     let event = site.with(&service.token, Method::POST, "/events");
     let event = Answer::of(event.json(&json!({"type": "ping", "data": {}}))).await;
-    event.error(ErrorCode::CredentialScopeForbidden);
+    let error = event.error_of_its_own(ErrorCode::CredentialScopeForbidden);
+    assert!(error["hint"].as_str().unwrap().contains("another credential does not"), "{error}");
 }
 
 #[tokio::test]

@@ -431,6 +431,32 @@ async fn what_strangers_wrote_keeps_its_direction_to_itself() {
 }
 
 #[tokio::test]
+async fn the_list_says_how_many_fields_it_leaves_out() {
+    let owned = with_rows().await;
+    owned.see("/data/entries").await.hides("which the page of a row shows");
+    let six = json!({"name": "x", "n": 1, "note": "x", "a": 1, "b": 1, "c": 1});
+    for (key, more, says) in [
+        ("six", json!({}), None),
+        ("seven", json!({"d": 1}), Some("And 1 more field, which the page of a row shows.")),
+        (
+            "nine",
+            json!({"e": 1, "f": 1}),
+            Some("And 3 more fields, which the page of a row shows."),
+        ),
+    ] {
+        let mut data = six.clone();
+        data.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let row = json!({"key": key, "data": data});
+        owned.agent(POST, "/collections/entries", row).await.expect(201);
+        let list = owned.see("/data/entries").await;
+        match says {
+            Some(says) => list.says(says),
+            None => list.hides("which the page of a row shows"),
+        };
+    }
+}
+
+#[tokio::test]
 async fn no_back_tick_of_the_api_stands_in_a_page() {
     let owned = with_rows().await;
     let refused = owned.see("/data/entries?field=title&op=exists&value=perhaps").await;

@@ -40,6 +40,11 @@ async fn versions_show_what_they_changed_and_expose() {
     let list = owned.see("/versions").await;
     list.says("Version 2").says("Version 1").says("by your agent “robot”").says("current");
     let second = owned.see("/versions/2").await;
+    // What authors wrote keeps its direction to itself.
+    second.says("<code dir=\"auto\">a.txt</code>");
+    let lines = second.text.matches("<tr class=\"add\">").count();
+    assert!(lines > 0);
+    assert!(!second.between("class=\"table diff\"", "</table>").contains("<code>"));
     second.says("Second").says("a.txt").says("added").says("From version 1 to version 2");
     second.says("<ins>+<span class=\"visually-hidden\"> added</span></ins>");
     second.hides("Roll back to version");

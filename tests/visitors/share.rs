@@ -81,6 +81,17 @@ async fn a_signed_in_stranger_comes_in_by_the_link_as_itself() {
     let replaced = site.get_with("/s/session", &signed_in).await;
     replaced.error(ErrorCode::ParticipantTokenInvalid);
 
+    // The header's token is replaced as the cookie's is.
+    let signed_in = cookie_of(&callback(&site, &grant(&world, &stranger, "secret").await).await);
+    let by_header = |path: &str| {
+        let (_, token) = signed_in.split_once('=').expect("a cookie");
+        site.request(Method::GET, path).header("x-service-participant-token", token)
+    };
+    let opened = Answer::of(by_header(&format!("/s/share/{token}"))).await;
+    assert_eq!(opened.status, 303);
+    site.get_with("/s/session", &cookie_of(&opened)).await.expect(200);
+    Answer::of(by_header("/s/session")).await.error(ErrorCode::ParticipantTokenInvalid);
+
     // The same request several times at once: one is given a token, which is good.
     let signed_in = cookie_of(&callback(&site, &grant(&world, &stranger, "secret").await).await);
     let path = format!("/s/share/{token}");

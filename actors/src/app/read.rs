@@ -143,13 +143,17 @@ impl AppHandle {
             }
             let row = state.rows.get(key).cloned();
             if row.is_some() || !include_deleted {
-                access.read(row.as_deref().map(Authorship::from))?;
-                let seen = row.map(|row| SeenRow { row, deleted_at: None });
-                return seen.ok_or_else(Error::row_not_found);
+                let seen = access.read(row.as_deref().map(Authorship::from));
+                let seen = seen.map(|()| row.map(|row| SeenRow { row, deleted_at: None }));
+                let seen = seen.and_then(|row| row.ok_or_else(Error::row_not_found));
+                let View { root, standing } = &view;
+                return seen.map_err(|error| root.beside_detached(error, standing, collection));
             }
             row_key::check(key).map_err(|_| Error::row_not_found())?;
             if missed_at == Some(view.root.seq) {
-                break;
+                let View { root, standing } = &view;
+                let absent = Error::row_not_found();
+                return Err(root.beside_detached(absent, standing, collection));
             }
             let trashed = self.trashed(collection, key).await?;
             self.until_published().await?;

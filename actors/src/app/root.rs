@@ -6,7 +6,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use rookery_domain::{
-    Timestamp,
+    Error, ErrorCode, Timestamp,
+    access::Standing,
     app::{AppRecord, AppStatus},
     manifest::{Collection, Manifest},
 };
@@ -60,6 +61,9 @@ pub struct Root {
     pub(crate) access: Arc<AccessTables>,
     pub(crate) tail: Tail,
 }
+
+/// What the owner does about a row that may be detached.
+const DETACHED: &str = "Check the key with a list. This collection also has detached rows, which no list shows: a version whose schema they fit serves them again, and a purge by key destroys one.";
 
 /// Rows of an app that count towards its account's limit.
 pub(crate) fn counted_rows(record: &AppRecord, totals: Totals) -> u64 {
@@ -136,6 +140,21 @@ impl Root {
     /// How many rows of a collection, declared or not, are kept but not served.
     pub(crate) fn withheld(&self, collection: &str) -> Withheld {
         self.withheld.get(collection).copied().unwrap_or_default()
+    }
+
+    /// `error`, or where it says that there is no row and the collection has rows that only its owner
+    /// is told of, with what the owner does about those.
+    pub(crate) fn beside_detached(
+        &self,
+        error: Error,
+        standing: &Standing,
+        collection: &str,
+    ) -> Error {
+        let is_absent = error.code == ErrorCode::RowNotFound;
+        if is_absent && standing.is_owner() && self.withheld(collection).detached > 0 {
+            return error.with_hint(DETACHED);
+        }
+        error
     }
 
     /// What the app's record lists of each collection, the declared ones and those that are removed

@@ -27,6 +27,10 @@ use crate::app::{aside::Limit, decide::violated, unique::Forms};
 /// First rows by collection.
 pub(super) type Input = BTreeMap<String, Vec<SeedRow>>;
 
+/// What to do where an app would be full before it is there: there is nothing to delete in it.
+const TOO_MUCH: &str =
+    "Send fewer or smaller rows in `input_data`, or ask the operator to raise the limit of an app.";
+
 /// The keys of the first rows, those of each collection: what can be said of the rows before it is
 /// known what their collections are.
 ///
@@ -225,7 +229,8 @@ impl Seeds {
                     ErrorCode::AppQuotaExceeded,
                     format!("`input_data` has {has} {dimension}; an app holds at most {max}"),
                 )
-                .with_details(json!({"dimension": dimension, "limit": max})));
+                .with_details(json!({"dimension": dimension, "limit": max}))
+                .with_hint(TOO_MUCH));
             }
         }
         Ok(())

@@ -8,6 +8,9 @@
 use super::{Authorship, CollectionGrant, Operation, RowScope, Standing, Subject};
 use crate::{Error, ErrorCode, Result, access::SubjectList, manifest::Collection};
 
+/// What to do about what no allowlist can hold.
+const OWNER_ONLY: &str = "No allowlist has this operation, so another credential does not help: only the owner may, with the key of one of the owner's agents or signed in.";
+
 /// A caller in front of a collection.
 #[derive(Debug, Clone, Copy)]
 pub struct Access<'a> {
@@ -169,7 +172,10 @@ impl<'a> Access<'a> {
             return Ok(());
         }
         if self.standing.allowlist.is_some() {
-            return Err(self.out_of_scope());
+            let name = &self.collection.name;
+            let message = format!("no service credential reaches that in `{name}`");
+            let refused = Error::new(ErrorCode::CredentialScopeForbidden, message);
+            return Err(refused.with_hint(OWNER_ONLY));
         }
         Err(Error::new(code, message))
     }

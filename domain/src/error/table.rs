@@ -223,7 +223,7 @@ error_table! {
         "Use an agent whose owner's verified address is in the operators' list.";
     NotFound = "not_found", 404, false,
         "There is nothing here.",
-        "Check the ids in the path, or ask for a new code or link: what is spent or expired is answered in the same way. Every path there is stands in /v1/openapi.json, and /llms.txt leads to the other documents.";
+        "Check the ids in the path, or ask for a new code or link: what is spent or expired is answered in the same way. The operations of the API stand in /v1/openapi.json, and /llms.txt leads to the other documents.";
     NotImplemented = "not_implemented", 501, false,
         "This service does not offer that, or is not set up for it.",
         "Ask the operator; trying again changes nothing.";

@@ -54,7 +54,7 @@ impl Filter {
         }
         let value = json::parse(text.as_bytes()).map_err(|error| invalid(error.message))?;
         let mut compiler = Compiler { projection, nodes: 0 };
-        let root = compiler.group(&value, 0)?;
+        let root = compiler.group(&value, 1)?;
         Ok(Self { root, text: value.to_string(), nodes: compiler.nodes })
     }
 
@@ -97,7 +97,7 @@ impl Compiler<'_> {
             return Err(invalid("expected an object"));
         };
         if depth > FILTER_DEPTH_MAX {
-            return Err(invalid(format!("nests deeper than {FILTER_DEPTH_MAX}")));
+            return Err(invalid(format!("nests deeper than {FILTER_DEPTH_MAX} levels")));
         }
         self.count(1)?;
         let mut all = Vec::with_capacity(members.len());

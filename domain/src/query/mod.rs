@@ -26,7 +26,7 @@ use sort::Sort;
 pub const FILTER_BYTES_MAX: usize = 8 << 10;
 /// Tests, combinators and values of `in` in one filter.
 pub const FILTER_NODES_MAX: usize = 100;
-/// How deep combinators nest.
+/// Levels of a filter: the objects of tests that stand in each other, itself the first.
 pub const FILTER_DEPTH_MAX: usize = 8;
 /// Fields of one sort.
 pub const SORT_FIELDS_MAX: usize = 4;

@@ -101,18 +101,24 @@ pub fn admits_field(schema: &Value, field: &str) -> bool {
 }
 
 /// Whether the top-level member `field` of a row under `schema` can be a date, which is text: `false`
-/// when the schema names fields and this one is not among them, and when it names another type for it.
+/// when the schema names fields and this one is not among them, and when it names another type for it
+/// or only values that are no text.
 #[must_use]
 pub fn admits_date(schema: &Value, field: &str) -> bool {
     let Some(fields) = schema.get("properties") else { return true };
     let Some(declared) = fields.get(field) else {
         return schema.get("patternProperties").is_some();
     };
-    match declared.get("type") {
+    let is_typed = match declared.get("type") {
         Some(Value::String(kind)) => kind == "string",
         Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "string"),
+        _ => *declared != Value::Bool(false),
+    };
+    let is_listed = match declared.get("enum") {
+        Some(Value::Array(values)) => values.iter().any(Value::is_string),
         _ => true,
-    }
+    };
+    is_typed && is_listed && declared.get("const").is_none_or(Value::is_string)
 }
 
 #[derive(Clone, Copy)]

@@ -152,7 +152,16 @@ fn a_date_field_is_one_that_the_schema_names_where_it_names_any() {
     ] {
         admitted(&manifest(open));
     }
-    for no_text in [json!({"properties": named}), typed(&["null", "integer"])] {
+    let one = |field: Value| json!({"properties": {"when": field}});
+    admitted(&manifest(one(json!({"enum": [null, "2026-05-01"]}))));
+    for no_text in [
+        json!({"properties": named}),
+        typed(&["null", "integer"]),
+        one(json!({"enum": [1, 2]})),
+        one(json!({"type": ["string", "null"], "enum": [null]})),
+        one(json!({"const": 20_260_501})),
+        one(json!(false)),
+    ] {
         assert_refused(&manifest(no_text), "schedule_invalid", "/schedules/0/dateField");
     }
 }

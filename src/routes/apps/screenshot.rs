@@ -49,7 +49,9 @@ pub struct ScreenshotParams {
     get, path = "/v1/apps/{id}/screenshot", tag = "Apps", operation_id = "app_screenshot",
     params(("id" = String, Path, description = "The app's id or slug"), ScreenshotParams),
     responses(
-        (status = 200, description = "The picture", body = inline(FileBytes), content_type = "image/png"),
+        (status = 200, description = "The picture", body = inline(FileBytes), content_type = "image/png",
+            headers(("X-Service-Screenshot-Source" = String,
+                description = "Where the picture comes from: `browser` or `drawn`."))),
         (status = 304, description = "The caller has this answer already"),
     ),
 )]

@@ -13,6 +13,9 @@ use rookery_domain::{Error, ErrorCode};
 
 use crate::{domains::CustomDomains, error::ApiError, state::AppState};
 
+/// What to do where there is no domain to be looked at.
+const NONE_BOUND: &str = "Bind one with POST /v1/apps/:id/domain; without one the app is at its own address, the `url` of its record.";
+
 /// What the settings say of custom domains; `custom_domains_not_enabled` when they say nothing,
 /// whatever the request asks for.
 pub struct Enabled(Arc<CustomDomains>);
@@ -29,7 +32,7 @@ impl FromRequestParts<AppState> for Enabled {
     }
 }
 
-/// The app has no custom domain, or not this one.
-fn not_found(message: &str) -> Error {
-    Error::new(ErrorCode::DomainNotFound, message)
+/// The app has no custom domain at all.
+fn none_bound() -> Error {
+    Error::new(ErrorCode::DomainNotFound, "this app has no custom domain").with_hint(NONE_BOUND)
 }

@@ -3,7 +3,7 @@
 use axum::{Json, extract::State};
 use rookery_domain::ErrorCode;
 
-use super::{Enabled, not_found, record::DomainsBody};
+use super::{Enabled, none_bound, record::DomainsBody};
 use crate::{
     error::ApiResult,
     http::auth::permission::{AppOwner, Readable},
@@ -31,7 +31,7 @@ pub async fn read(
     let domains = &state.rooms.domains;
     let found = custom.refreshed(domains, owner.app.id()).await?;
     if found.is_empty() {
-        return Err(not_found("this app has no custom domain").into());
+        return Err(none_bound().into());
     }
     Ok(Json(DomainsBody::new(&custom, domains.addresses(owner.app.id()), found)))
 }

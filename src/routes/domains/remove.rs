@@ -7,7 +7,7 @@ use rookery_domain::{Error, ErrorCode};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::{Enabled, not_found};
+use super::{Enabled, none_bound};
 use crate::{
     error::ApiResult,
     http::{
@@ -53,13 +53,17 @@ pub async fn remove(
     OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
     let domains = &state.rooms.domains;
+    let name = which.domain.as_deref().map(|name| custom.parse(name)).transpose()?;
     let mut found = domains.list(owner.app.id()).await?;
-    if let Some(name) = &which.domain {
-        let name = custom.parse(name)?;
+    if found.is_empty() {
+        return Err(none_bound().into());
+    }
+    if let Some(name) = name {
         found.retain(|domain| domain.name == name);
     }
     if found.is_empty() {
-        return Err(not_found("this app has no such custom domain").into());
+        let message = "this app has no such custom domain";
+        return Err(Error::new(ErrorCode::DomainNotFound, message).into());
     }
     let domains = domains.clone();
     to_the_end(async move {

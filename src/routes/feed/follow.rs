@@ -156,7 +156,10 @@ fn wait(text: &str) -> Result<Duration> {
     let wait = text.parse().map(Duration::from_secs).ok().filter(|wait| *wait <= WAIT_MAX);
     let max = WAIT_MAX.as_secs();
     wait.ok_or_else(|| {
-        Error::parameter(Parameter::Wait, format_args!("must be 0 to {max} seconds"))
+        Error::parameter(
+            Parameter::Wait,
+            format_args!("must be a whole number of seconds, 0 to {max}"),
+        )
     })
 }
 

@@ -24,15 +24,11 @@ use super::{
 use crate::{
     error::{self, ApiResult},
     http::{
-        accept::is_navigation,
         client::RequestContext,
         params::{PageQuery, Path, StrictQuery},
     },
     ops::view::{POINTS, Part, Row, View, changes},
-    pages::{
-        shell::{self, Shell},
-        status::StatusPage,
-    },
+    pages::shell,
     routes::site::{FORM_BYTES_MAX, form},
     state::AppState,
 };
@@ -167,24 +163,15 @@ page! {
 /// One app.
 ///
 /// # Errors
-/// `app_not_found` (to a browser as a page).
+/// `app_not_found`.
 pub async fn app(
     State(state): State<AppState>,
-    headers: HeaderMap,
     Path(id): Path<String>,
     PageQuery(Done { done }): PageQuery<Done>,
 ) -> ApiResult<Response> {
     let done = done.and_then(|action| action.parse::<Action>().ok());
     let text = done.map(|action| format!("done: {}", action.as_str())).unwrap_or_default();
-    match show(&state, ViewQuery::app(id), &Said { text, ..Said::default() }).await {
-        Err(failed) if failed.error.code == ErrorCode::AppNotFound && is_navigation(&headers) => {
-            let shell = Shell::new(&state.origins.site_origin(), None);
-            let page = StatusPage::not_found(shell, "/ops".to_owned());
-            let headers = page.headers(state.origins.is_https());
-            Ok((page.status, headers, shell::render(&page)?).into_response())
-        }
-        answered => answered,
-    }
+    show(&state, ViewQuery::app(id), &Said { text, ..Said::default() }).await
 }
 
 /// Does what the form of an app's page asks for, where no script sends it.

@@ -84,8 +84,8 @@ struct Inner {
     /// The cold path's write connection. Its transactions wait for it first and for the baton then, so
     /// that the writer thread waits for one of them at most, however many there are.
     cold: Mutex<Option<SqliteConnection>>,
-    /// Idle connections of the hot path's driver, for loading apps.
-    loaders: parking_lot::Mutex<Vec<rusqlite::Connection>>,
+    /// Idle connections of the hot path's driver, for loading apps; `None` once it is closed.
+    loaders: parking_lot::Mutex<Option<Vec<rusqlite::Connection>>>,
     loading: Offload,
     files: Files,
     /// A connection that is not used: SQLite would end the log with the last one, and the next would
@@ -150,7 +150,7 @@ impl SqliteDb {
             baton: Arc::default(),
             soundness: Soundness::default(),
             cold: Mutex::new(Some(cold)),
-            loaders: parking_lot::Mutex::default(),
+            loaders: parking_lot::Mutex::new(Some(Vec::new())),
             loading: Offload::default(),
             files,
             keeper: parking_lot::Mutex::new(Some(keeper)),
@@ -196,8 +196,9 @@ impl SqliteDb {
         &self.0.readers
     }
 
-    /// Idle connections for loading apps; taken, and put back in a known state.
-    pub(crate) fn loaders(&self) -> &parking_lot::Mutex<Vec<rusqlite::Connection>> {
+    /// Idle connections for loading apps; taken, and put back in a known state. `None` once the
+    /// database is closed: then none is opened, and none kept.
+    pub(crate) fn loaders(&self) -> &parking_lot::Mutex<Option<Vec<rusqlite::Connection>>> {
         &self.0.loaders
     }
 
@@ -208,7 +209,7 @@ impl SqliteDb {
 
     pub(super) async fn close(&self) {
         self.0.readers.close().await;
-        self.0.loaders.lock().clear();
+        self.0.loaders.lock().take();
         self.0.keeper.lock().take();
         let mut cold = self.0.cold.lock().await;
         let _baton = self.0.baton.lock().await;

@@ -40,7 +40,10 @@ pub(super) async fn load(
 
 /// Reads in a transaction of a connection that is kept, but not used again after it failed.
 fn with_snapshot<T>(db: &SqliteDb, read: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-    let idle = db.loaders().lock().pop();
+    let idle = match db.loaders().lock().as_mut() {
+        Some(idle) => idle.pop(),
+        None => return Err(StorageError::Aborted("the database is closed".into())),
+    };
     let mut connection = match idle {
         Some(connection) => connection,
         None => open(db).map_err(|error| failed(&error))?,
@@ -49,9 +52,11 @@ fn with_snapshot<T>(db: &SqliteDb, read: impl FnOnce(&Transaction<'_>) -> Result
     let snapshot = connection.transaction().map_err(|error| failed(&error))?;
     let found = read(&snapshot)?;
     drop(snapshot);
-    let mut loaders = db.loaders().lock();
-    if loaders.len() < IDLE_CONNECTIONS_MAX {
-        loaders.push(connection);
+    // Of a database that was closed meanwhile it is not kept.
+    if let Some(idle) = db.loaders().lock().as_mut()
+        && idle.len() < IDLE_CONNECTIONS_MAX
+    {
+        idle.push(connection);
     }
     Ok(found)
 }

@@ -232,8 +232,10 @@ async fn quotas_of_apps_and_rows_hold() {
     };
     for path in ["/v1/apps?dry_run=true", "/v1/apps"] {
         let answer = server.send(Method::POST, &owner, path, &rows(4)).await;
-        let error = answer.error(ErrorCode::AppQuotaExceeded);
+        let error = answer.error_of_its_own(ErrorCode::AppQuotaExceeded);
         assert_eq!(error["details"]["dimension"], "rows");
+        // There is no row to delete yet.
+        assert!(error["hint"].as_str().unwrap().starts_with("Send fewer"), "{error}");
     }
     let first = server.deploy(&owner, rows(3)).await;
     for path in ["/v1/apps?dry_run=true", "/v1/apps"] {

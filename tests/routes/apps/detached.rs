@@ -6,7 +6,7 @@ use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
 
 use super::versions::{private_notes, redeploy, with, with_notes};
-use crate::harness::{Answer, TestServer};
+use crate::harness::{Answer, TestServer, apps::guestbook};
 
 #[tokio::test]
 async fn detached_rows_are_kept_and_come_back() {
@@ -40,7 +40,9 @@ async fn detached_rows_are_kept_and_come_back() {
     let served = trash["items"][0]["key"].as_str().unwrap().to_owned();
     for key in keys.iter().filter(|key| **key != served) {
         let path = format!("{rows}/{key}");
-        server.get_as(&owner, &path).await.error(ErrorCode::RowNotFound);
+        let absent = server.get_as(&owner, &path).await;
+        let hint = absent.error_of_its_own(ErrorCode::RowNotFound)["hint"].to_string();
+        assert!(hint.contains("detached rows"), "{hint}");
         let row = json!({"key": key, "data": {"n": 1}});
         server.send(Method::POST, &owner, &rows, &row).await.error(ErrorCode::Conflict);
     }
@@ -62,6 +64,70 @@ async fn detached_rows_are_kept_and_come_back() {
     assert_eq!(listed().await, keys);
     let shown = server.get_as(&owner, &app.path("")).await.expect(200);
     assert_eq!(count(&shown), (3, 0));
+}
+
+#[tokio::test]
+async fn the_owner_alone_is_told_that_detached_rows_take_room_and_are_there() {
+    let server = TestServer::builder().set("MAX_ROWS_PER_APP", "3").start().await;
+    let owner = server.owner("ann").await;
+    let app = with_notes(&server, &owner, private_notes(None)).await;
+    let mut open = guestbook();
+    open["visibility"] = json!("public");
+    let open = json!({"manifest": open, "force": true});
+    redeploy(&server, &owner, &app, open).await.expect(201);
+    let (entries, row) = (app.path("/collections/entries"), json!({"data": {}}));
+    let full = server.send(Method::POST, &owner, &entries, &row).await;
+    let error = full.error_of_its_own(ErrorCode::AppQuotaExceeded);
+    assert!(error["message"].as_str().unwrap().contains("detached rows, 3 of them"), "{error}");
+    assert!(error["hint"].as_str().unwrap().contains("declares their collection again"), "{error}");
+    let slug = app.record["slug"].as_str().unwrap();
+    let origin = server.state().origins.app_origin(slug);
+    let host = origin.split_once("://").unwrap().1;
+    let visitor = |method, path: &str| server.request(method, path).header("host", host);
+    let guest = Answer::of(visitor(Method::POST, "/s/session").json(&json!({}))).await.expect(201);
+    let header = ("x-service-participant-token", guest["token"].as_str().unwrap());
+    let stranger = |method, path: &str| visitor(method, path).header(header.0, header.1);
+    let full = stranger(Method::POST, "/s/collections/entries").json(&row);
+    let error = Answer::of(full).await.error(ErrorCode::AppQuotaExceeded);
+    assert_eq!(error["message"], "the app is at its limit of 3 rows");
+
+    // What the hint says gives the room back.
+    let (mut both, notes) = (guestbook(), private_notes(None)["collections"]["notes"].clone());
+    both["collections"]["notes"] = notes;
+    redeploy(&server, &owner, &app, json!({"manifest": both})).await.expect(201);
+    let key = app.path("/collections/notes/k1");
+    server.send(Method::DELETE, &owner, &key, &Value::Null).await.expect(200);
+    server.send(Method::POST, &owner, &entries, &row).await.expect(201);
+    // Nothing of the collection is detached any more.
+    let full = server.send(Method::POST, &owner, &entries, &row).await;
+    full.error(ErrorCode::AppQuotaExceeded);
+
+    // Of a row that the schema shuts out, the owner hears in each of these ways, and nobody else.
+    let mut narrow = both.clone();
+    narrow["$defs"] = json!({"Entry": {"type": "object", "required": ["text"]}});
+    narrow["collections"]["entries"]["schema"] = json!({"$ref": "#/$defs/Entry"});
+    let narrow = json!({"manifest": narrow, "force": true});
+    redeploy(&server, &owner, &app, narrow).await.expect(201);
+    for (method, below) in [
+        (Method::GET, ""),
+        (Method::GET, "?include_deleted=true"),
+        (Method::PATCH, ""),
+        (Method::DELETE, ""),
+        (Method::POST, "/restore"),
+    ] {
+        let body = if method == Method::PATCH { row.clone() } else { Value::Null };
+        let path = format!("{entries}/none{below}");
+        let absent = server.send(method.clone(), &owner, &path, &body).await;
+        let error = absent.error_of_its_own(ErrorCode::RowNotFound);
+        let hint = error["hint"].as_str().unwrap();
+        assert!(hint.contains("also has detached rows"), "{method} {path}: {error}");
+        if below.is_empty() {
+            let path = "/s/collections/entries/none";
+            let request = stranger(method, path);
+            let request = if body.is_null() { request } else { request.json(&body) };
+            Answer::of(request).await.error(ErrorCode::RowNotFound);
+        }
+    }
 }
 
 #[tokio::test]

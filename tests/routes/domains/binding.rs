@@ -57,7 +57,10 @@ async fn they_are_the_owners_business() {
     }
     let foreign = session(Method::POST, &owner, "https://evil.example");
     Answer::of(foreign).await.error(ErrorCode::CsrfOriginMismatch);
-    here.read(&owner, &app).await.error(ErrorCode::DomainNotFound);
+    let none = here.read(&owner, &app).await.error_of_its_own(ErrorCode::DomainNotFound);
+    // It leads on, and not to the very call that was made.
+    let hint = none["hint"].as_str().unwrap();
+    assert!(hint.starts_with("Bind one with POST") && !hint.contains("GET"), "{hint}");
     Answer::of(session(Method::POST, &owner, site)).await.expect(201);
     here.read(&owner, &app).await.expect(200);
 }
@@ -97,7 +100,7 @@ async fn only_bare_names_of_others_are_domains() {
         refused.error(ErrorCode::InvalidRequest);
     }
     here.remove(&owner, &app, Some("no%20name")).await.error(ErrorCode::DomainInvalid);
-    here.read(&owner, &app).await.error(ErrorCode::DomainNotFound);
+    here.read(&owner, &app).await.error_of_its_own(ErrorCode::DomainNotFound);
     let made = here.bind(&owner, &app, "B\u{fc}cher.Example.com").await.expect(201);
     assert_eq!(made["domain"], "xn--bcher-kva.example.com");
 }
@@ -265,7 +268,9 @@ async fn an_account_has_so_many_and_removing_one_makes_room() {
     let missing = here.remove(&owner, &two, Some("a.example.com")).await;
     missing.error(ErrorCode::DomainNotFound);
     assert_eq!(here.remove(&owner, &one, None).await.status, 204);
-    here.remove(&owner, &one, None).await.error(ErrorCode::DomainNotFound);
+    let none = here.remove(&owner, &one, None).await;
+    let none = none.error_of_its_own(ErrorCode::DomainNotFound);
+    assert!(none["hint"].as_str().unwrap().starts_with("Bind one with POST"), "{none}");
     here.bind(&owner, &two, "c.example.com").await.expect(201);
 }
 

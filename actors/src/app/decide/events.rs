@@ -10,12 +10,16 @@ use rookery_domain::{
 
 use super::{Decision, aside, violated};
 
+/// Who sends events in place of a service credential, of which none may.
+const NO_CREDENTIAL: &str = "No allowlist has events, so another credential does not help: send it with the key of one of the owner's agents, or as a participant of the app.";
+
 impl Decision<'_> {
     /// Writes a custom event of a declared type to the feed.
     pub(super) fn send_event(&mut self, kind: &str, data: &Object) -> Result<Arc<Event>> {
         if self.standing.allowlist.is_some() {
             let message = "a service credential reaches collections, and sends no events";
-            return Err(Error::new(ErrorCode::CredentialScopeForbidden, message));
+            let refused = Error::new(ErrorCode::CredentialScopeForbidden, message);
+            return Err(refused.with_hint(NO_CREDENTIAL));
         }
         if self.standing.read_only {
             return Err(Error::new(ErrorCode::Forbidden, "a preview is for reading only"));

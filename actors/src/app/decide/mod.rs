@@ -235,6 +235,13 @@ impl Decision<'_> {
         })
     }
 
+    /// What is said where no live row stands at a key; `permitted` is what the caller's rights say.
+    fn absent(&self, ix: usize, permitted: Result<()>) -> Error {
+        let error = permitted.err().unwrap_or_else(Error::row_not_found);
+        let root = &self.working.root;
+        root.beside_detached(error, &self.standing, &root.collections[ix].decl.name)
+    }
+
     /// A live row, with what it holds in the unique indexes.
     fn indexed(&self, ix: usize, row: Arc<Row>) -> Indexed {
         let decl = &self.working.root.collections[ix].decl;

@@ -7,6 +7,10 @@ use serde_json::json;
 use super::Decision;
 use crate::app::working::Undo;
 
+/// What the owner does about a limit that detached rows count towards. Others are not told that there
+/// are any.
+const DETACHED: &str = "Rows that a forced deploy detached count too: the app's record tells how many, by collection. To give their room back, deploy a version that declares their collection again, in a schema that they fit, and delete or purge them there; where a collection is declared and a key is known, a purge is enough. Or delete other rows, or ask the operator to raise the limit of the app.";
+
 impl Decision<'_> {
     /// `app_quota_exceeded` or `account_quota_exceeded`, for a row of `bytes` that takes the place
     /// of the live one `before`; without one it reserves a row of the account.
@@ -15,17 +19,33 @@ impl Decision<'_> {
         let totals = self.working.root.totals;
         let rows = totals.rows() + beyond(totals.trashed, limits.trash_rows_max());
         if before.is_none() && rows >= limits.max_rows_per_app {
-            return Err(app_quota("rows", limits.max_rows_per_app));
+            return Err(self.app_quota("rows", limits.max_rows_per_app));
         }
         let freed = before.map_or(0, Row::stored_bytes);
         let kept = totals.bytes + beyond(totals.trashed_bytes, limits.trash_bytes_max());
         if bytes > freed && kept + bytes - freed > limits.max_storage_bytes_per_app {
-            return Err(app_quota("storage_bytes", limits.max_storage_bytes_per_app));
+            return Err(self.app_quota("storage_bytes", limits.max_storage_bytes_per_app));
         }
         if before.is_none() {
             self.reserve_rows(1)?;
         }
         Ok(())
+    }
+
+    /// `app_quota_exceeded`. It says where detached rows count, because no list shows them.
+    fn app_quota(&self, dimension: &str, limit: u64) -> Error {
+        let detached = self.working.root.totals.detached;
+        let told = self.standing.is_owner() && detached > 0;
+        let mut message = format!("the app is at its limit of {limit} {dimension}");
+        if told {
+            message += &format!("; its detached rows, {detached} of them, count towards it");
+        }
+        let refused = Error::new(ErrorCode::AppQuotaExceeded, message)
+            .with_details(json!({"dimension": dimension, "limit": limit}));
+        match told {
+            true => refused.with_hint(DETACHED),
+            false => refused,
+        }
     }
 
     /// Has the account count so many rows more, where it has room for them
@@ -47,12 +67,4 @@ impl Decision<'_> {
 /// than the sweeper destroys them.
 const fn beyond(trashed: u64, room: u64) -> u64 {
     trashed.saturating_sub(room.saturating_mul(2))
-}
-
-fn app_quota(dimension: &str, limit: u64) -> Error {
-    Error::new(
-        ErrorCode::AppQuotaExceeded,
-        format!("the app is at its limit of {limit} {dimension}"),
-    )
-    .with_details(json!({"dimension": dimension, "limit": limit}))
 }

@@ -32,8 +32,7 @@ impl Decision<'_> {
         let decl = self.decl(ix);
         let access = Access::new(&self.standing, &decl);
         let Some(row) = self.working.root.collections[ix].rows.get(&target.key).cloned() else {
-            access.delete(None)?;
-            return Err(Error::row_not_found());
+            return Err(self.absent(ix, access.delete(None)));
         };
         access.delete(Some(Authorship::from(&*row)))?;
         if decl.append_only {
@@ -76,7 +75,7 @@ impl Decision<'_> {
             .working
             .tomb(&decl.name, digest)
             .filter(|tomb| tomb.kind == TombKind::Trashed)
-            .ok_or_else(Error::row_not_found)?;
+            .ok_or_else(|| self.absent(ix, Ok(())))?;
         let Some(content) = trashed.filter(|row| row.version == tomb.version) else {
             return Ok(Reply::Stale);
         };

@@ -127,8 +127,8 @@ impl Decision<'_> {
     ) -> Result<RowReply> {
         let decl = self.decl(ix);
         let Some(row) = self.working.root.collections[ix].rows.get(key).cloned() else {
-            Access::new(&self.standing, &decl).update(None)?;
-            return Err(Error::row_not_found());
+            let refused = Access::new(&self.standing, &decl).update(None);
+            return Err(self.absent(ix, refused));
         };
         self.merge_into(ix, &decl, row, data, replace, if_match)
     }

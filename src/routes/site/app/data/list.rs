@@ -195,6 +195,8 @@ struct DataPage {
     fields: BTreeSet<String>,
     headings: Vec<Heading>,
     lines: Vec<Line>,
+    /// How many members the rows of this page have beside those that are columns.
+    left_out: Count,
     pager: Pager,
     feed_cursor: String,
     deleted: String,
@@ -297,11 +299,13 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
         query
             .nothing(&trail, counts.and_then(|one| one.row_count.as_ref()).map_or(0, |rows| rows.0))
     });
+    let fields: BTreeSet<_> = data.iter().flat_map(|members| members.keys().cloned()).collect();
     let page = DataPage {
         frame,
         nothing,
         lines: rows.items.iter().zip(&data).map(line).collect(),
-        fields: data.iter().flat_map(|members| members.keys().cloned()).collect(),
+        left_out: Count((fields.len() - columns.len()) as u64),
+        fields,
         headings,
         pager: trail.pager("rows", &page, rows.next_cursor),
         here: trail.here(&page),
