@@ -7,7 +7,9 @@ use rookery_actors::{
     WorkerKind,
     app::message::{AppOp, Op},
 };
-use rookery_domain::{ErrorCode, principal::Caller};
+use rookery_domain::{ErrorCode, app::AppStatus, principal::Caller};
+use rookery_storage::faults::{Fault, Faults, Point};
+use rookery_testkit::until_async;
 use serde_json::{Value, json};
 
 use super::orgs::{Person, id_of};
@@ -105,6 +107,21 @@ async fn whoever_closes_an_account_is_a_member_of_no_app_any_more() {
     assert_eq!(own["items"], json!([]));
     let_in(&server, &ada, &open, &again).await;
     assert_eq!(members(&server, &ada, &open).await[0]["human_id"], again.id);
+}
+
+#[tokio::test]
+async fn an_app_that_could_not_be_closed_with_its_account_is_closed_soon() {
+    let faults = Faults::listed([(Point::AfterAppWrite, 1, Fault::Refuse)]);
+    let server = TestServer::builder().on_sqlite().with_faults(faults).start().await;
+    let ada = server.person("ada").await;
+    let app = server.app_with_rows(&ada, 1).await;
+    let id = app.rsplit('/').next().expect("an id").parse().expect("an id");
+    assert_eq!(close(&server, &ada).await.status, 204);
+    let apps = server.state().rooms.apps();
+    until_async("the app is closed", async || {
+        apps.by_id(id).await.expect("it is there").record().status == AppStatus::Closed
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -18,16 +18,25 @@ use crate::app::{
 /// Apps, and places in apps, that storage is asked for at a time.
 const PAGE: u32 = 100;
 
+/// What came of taking down the apps of closed accounts.
+#[derive(Debug, Default)]
+pub struct Abandoned {
+    /// The apps that were.
+    pub apps: Vec<AppId>,
+    /// Others could not be, for now.
+    pub is_left: bool,
+}
+
 impl Control {
-    /// Takes down every app whose account is closed; which ones. What a crash cuts short the sweeper
+    /// Takes down every app whose account is closed. What a failure or a crash cuts short the sweeper
     /// finishes, by this same function.
     ///
     /// # Errors
     /// `unavailable` when storage does not answer.
-    pub async fn abandon_orphans(&self) -> Result<Vec<AppId>> {
+    pub async fn abandon_orphans(&self) -> Result<Abandoned> {
         let control = self.clone();
         to_the_end(async move {
-            let (mut done, mut after) = (Vec::new(), None);
+            let (mut done, mut after) = (Abandoned::default(), None);
             loop {
                 let page = closing::orphans(&control.db, after, PAGE).await?;
                 for (app, account) in &page {
@@ -35,9 +44,12 @@ impl Control {
                         return Ok(done);
                     }
                     match control.abandon(*app, *account).await {
-                        Ok(()) => done.push(*app),
+                        Ok(()) => done.apps.push(*app),
                         // One app that cannot be loaded must not hold up the others.
-                        Err(error) => warn!(app.id = %app, %error, "could not be taken down"),
+                        Err(error) => {
+                            done.is_left = true;
+                            warn!(app.id = %app, %error, "could not be taken down");
+                        }
                     }
                 }
                 after = page.last().map(|(app, _)| *app);
@@ -49,24 +61,24 @@ impl Control {
         .await
     }
 
-    /// Ends every place that a closed account has in the app of somebody else; how many there
-    /// were. Apps in the trash are looked at when they are restored. What a crash cuts short the
-    /// sweeper finishes, by this same function.
+    /// Ends every place that a closed account has in the app of somebody else; whether some could not
+    /// be ended, for now. Apps in the trash are looked at when they are restored. What a failure or a
+    /// crash cuts short the sweeper finishes, by this same function.
     ///
     /// # Errors
     /// `unavailable` when storage does not answer.
-    pub async fn end_memberships(&self) -> Result<u64> {
+    pub async fn end_memberships(&self) -> Result<bool> {
         let control = self.clone();
         to_the_end(async move {
-            let (mut done, mut after) = (0, None);
+            let (mut is_left, mut after) = (false, None);
             loop {
                 let page = closing::memberships(&control.db, after, PAGE).await?;
                 for (app, human) in &page {
                     if control.apps.is_stopping() {
-                        return Ok(done);
+                        return Ok(is_left);
                     }
                     match control.end_membership(*app, *human).await {
-                        Ok(()) => done += 1,
+                        Ok(()) => {}
                         // Somebody else has ended it, or the app, since the list was made.
                         Err(error)
                             if matches!(
@@ -75,13 +87,14 @@ impl Control {
                             ) => {}
                         // One app that cannot be loaded must not hold up the others.
                         Err(error) => {
-                            warn!(app.id = %app, %error, "a membership could not be ended")
+                            is_left = true;
+                            warn!(app.id = %app, %error, "a membership could not be ended");
                         }
                     }
                 }
                 after = page.last().copied();
                 if page.len() < PAGE as usize {
-                    return Ok(done);
+                    return Ok(is_left);
                 }
             }
         })

@@ -18,7 +18,7 @@ use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr};
 use rookery_domain::{Result, Timestamp, retention as bounds};
 use rookery_storage::Db;
 use serde::Serialize;
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, task::AbortHandle};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
@@ -71,11 +71,12 @@ impl WorkerKind {
         })
     }
 
-    /// Time to the next round; sooner where a bound has ended the last one.
-    fn next_after(self, more: bool, env: &Env) -> Duration {
-        match self {
-            Self::Hibernation if more => hibernate::PAUSE,
-            Self::Sweeper | Self::FeedRetention if more => tour::PAUSE,
+    /// Time to the next round; sooner where a bound, or a failure, has ended the last one.
+    fn next_after(self, last: Option<Round>, env: &Env) -> Duration {
+        match (self, last) {
+            (Self::Hibernation, Some(Round { more: true, .. })) => hibernate::PAUSE,
+            (Self::Sweeper | Self::FeedRetention, Some(Round { more: true, .. })) => tour::PAUSE,
+            (Self::Sweeper, None | Some(Round { failed: true, .. })) => tour::RETRY_PAUSE,
             _ => self.pause(env),
         }
     }
@@ -122,7 +123,7 @@ impl Context {
             WorkerKind::Writer => self.mend()?,
             WorkerKind::Metering => self.roll_up_meters().await?,
         };
-        Ok(Round { done, more: false })
+        Ok(Round { done, ..Round::default() })
     }
 
     async fn roll_up_meters(&self) -> Result<u64> {
@@ -160,7 +161,7 @@ pub struct WorkerStatus {
 
 /// What a worker is told.
 enum Work {
-    /// Its time has come.
+    /// Its time has come, or somebody has found something to do.
     Tick,
     /// Somebody asks for a round and waits for its end.
     Now(oneshot::Sender<Result<u64>>),
@@ -177,6 +178,8 @@ struct WorkerState {
     kind: WorkerKind,
     context: Arc<Context>,
     status: Arc<Mutex<WorkerStatus>>,
+    /// The next tick.
+    timer: Option<AbortHandle>,
 }
 
 impl Actor for Worker {
@@ -189,10 +192,9 @@ impl Actor for Worker {
         myself: ActorRef<Work>,
         state: WorkerState,
     ) -> Result<WorkerState, ActorProcessingErr> {
-        let env = state.context.env();
-        if env.options.timed_rounds {
-            myself.send_after(state.kind.first_after(env), || Work::Tick);
-        }
+        let mut state = state;
+        let first = state.kind.first_after(state.context.env());
+        state.tick_after(first, &myself);
         Ok(state)
     }
 
@@ -205,10 +207,10 @@ impl Actor for Worker {
         match work {
             Work::Tick => {
                 // A failure is in the status and the log; the next round tries again.
-                let more = state.round().await.is_ok_and(|round| round.more);
+                let last = state.round().await.ok();
                 // Counted from the end of this round, so that rounds never pile up.
-                let next = state.kind.next_after(more, state.context.env());
-                myself.send_after(next, || Work::Tick);
+                let next = state.kind.next_after(last, state.context.env());
+                state.tick_after(next, &myself);
             }
             Work::Now(done) => {
                 if state.kind == WorkerKind::FeedRetention {
@@ -225,6 +227,16 @@ impl Actor for Worker {
 }
 
 impl WorkerState {
+    /// Has the next round begin after `pause`, in place of when it would have.
+    fn tick_after(&mut self, pause: Duration, myself: &ActorRef<Work>) {
+        if let Some(before) = self.timer.take() {
+            before.abort();
+        }
+        if self.context.env().options.timed_rounds {
+            self.timer = Some(myself.send_after(pause, || Work::Tick).abort_handle());
+        }
+    }
+
     async fn round(&self) -> Result<Round> {
         let outcome = self.context.round(self.kind).await;
         if let Err(error) = &outcome {
@@ -262,7 +274,7 @@ impl Workers {
                 last_error: None,
             };
             let status = Arc::new(Mutex::new(status));
-            let state = WorkerState { kind, context: context.clone(), status };
+            let state = WorkerState { kind, context: context.clone(), status, timer: None };
             let actor = spawn(&state, root).await?;
             workers.push((state, ArcSwap::from_pointee(actor)));
         }
@@ -298,6 +310,11 @@ impl Workers {
         outcome.await.unwrap_or_else(|_| {
             Err(rookery_domain::Error::unavailable("the worker is not running"))
         })
+    }
+
+    /// Has `kind` begin a round now, and goes on.
+    pub fn begin(&self, kind: WorkerKind) {
+        let _ = self.actor(kind).send_message(Work::Tick);
     }
 
     /// What an operator sees of them.

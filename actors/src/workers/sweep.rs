@@ -27,8 +27,10 @@ const BLOB_GRACE_S: i64 = 3_600;
 /// One round; returns how many apps and rows it destroyed.
 pub(super) async fn round(context: &Context) -> Result<Round> {
     let mut round = purges(context).await?;
-    round.done += context.control.abandon_orphans().await?.len() as u64;
-    context.control.end_memberships().await?;
+    let abandoned = context.control.abandon_orphans().await?;
+    round.done += abandoned.apps.len() as u64;
+    round.failed |= abandoned.is_left;
+    round.failed |= context.control.end_memberships().await?;
     round += due_apps(context).await?;
     round += due_rows(context).await?;
     round += overfull_trash(context).await?;
@@ -52,7 +54,7 @@ async fn purges(context: &Context) -> Result<Round> {
         }
     }
     // Where none could be finished, trying again soon would change nothing.
-    Ok(Round { done, more: done > 0 && marked.len() >= APPS_MAX as usize })
+    Ok(Round { done, more: done > 0 && marked.len() >= APPS_MAX as usize, ..Round::default() })
 }
 
 async fn due_apps(context: &Context) -> Result<Round> {
@@ -62,7 +64,7 @@ async fn due_apps(context: &Context) -> Result<Round> {
     let mut done = 0;
     for &due in &page {
         if context.is_stopping() {
-            return Ok(Round { done, more: true });
+            return Ok(Round { done, more: true, ..Round::default() });
         }
         context.positions.lock().due.after = Some(due);
         let app = due.app;
@@ -78,7 +80,7 @@ async fn due_apps(context: &Context) -> Result<Round> {
         }
     }
     let more = context.positions.lock().due.end_page(page.len(), APPS_MAX);
-    Ok(Round { done, more })
+    Ok(Round { done, more, ..Round::default() })
 }
 
 async fn destroy(context: &Context, app: AppId) -> Result<()> {
@@ -98,7 +100,7 @@ async fn due_rows(context: &Context) -> Result<Round> {
         let last = page.last().cloned();
         if last.is_none() {
             context.positions.lock().trash = None;
-            return Ok(Round { done, more: false });
+            return Ok(Round { done, more: false, ..Round::default() });
         }
         let mut by_app: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
         for due in page {
@@ -106,7 +108,7 @@ async fn due_rows(context: &Context) -> Result<Round> {
         }
         for (app, rows) in by_app {
             if context.is_stopping() {
-                return Ok(Round { done, more: true });
+                return Ok(Round { done, more: true, ..Round::default() });
             }
             if kept.contains(&app) {
                 continue;
@@ -122,7 +124,7 @@ async fn due_rows(context: &Context) -> Result<Round> {
         }
         context.positions.lock().trash = last;
     }
-    Ok(Round { done, more: true })
+    Ok(Round { done, more: true, ..Round::default() })
 }
 
 /// Where more is in an app's trash than it has room for, the oldest rows go.
@@ -137,7 +139,7 @@ async fn overfull_trash(context: &Context) -> Result<Round> {
         let mut more = false;
         for _ in 0..TRASH_PAGES_MAX {
             if context.is_stopping() {
-                return Ok(Round { done, more: true });
+                return Ok(Round { done, more: true, ..Round::default() });
             }
             let oldest = trash::oldest(&context.db, app, trash::TRASH_PAGE_MAX).await?;
             let asked = oldest.len() as u64;
@@ -158,7 +160,7 @@ async fn overfull_trash(context: &Context) -> Result<Round> {
         context.positions.lock().overfull.again |= more;
     }
     let more = context.positions.lock().overfull.end_page(page.len(), APPS_MAX);
-    Ok(Round { done, more })
+    Ok(Round { done, more, ..Round::default() })
 }
 
 /// How many rows the app's actor destroyed.

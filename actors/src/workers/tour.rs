@@ -11,6 +11,9 @@ use tokio::time::Instant;
 /// source; the pause is for the other writers.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
+/// Pause after a round in which something failed that is not to wait for the usual time.
+pub(super) const RETRY_PAUSE: Duration = Duration::from_secs(5);
+
 /// What a round did.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Round {
@@ -18,12 +21,15 @@ pub(super) struct Round {
     pub(super) done: u64,
     /// A bound has ended it: there may be more.
     pub(super) more: bool,
+    /// Something that nobody should wait for could not be done: it is tried again soon.
+    pub(super) failed: bool,
 }
 
 impl std::ops::AddAssign for Round {
     fn add_assign(&mut self, part: Self) {
         self.done += part.done;
         self.more |= part.more;
+        self.failed |= part.failed;
     }
 }
 

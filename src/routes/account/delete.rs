@@ -5,7 +5,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::StatusCode;
-use rookery_actors::task::to_the_end;
+use rookery_actors::{WorkerKind, task::to_the_end};
 use rookery_domain::{Error, ErrorCode, email::Email};
 use serde::Deserialize;
 use tracing::warn;
@@ -69,8 +69,12 @@ pub async fn delete_account(
     let shared = state.clone();
     // Whom it concerns hears of it, also where whoever asked does not wait for the answer.
     to_the_end(async move {
-        let passed = shared.rooms.directory.close_account(caller.human, typed).await?;
-        notices::tell_of_billing(&shared, passed);
+        let closed = shared.rooms.directory.close_account(caller.human, typed).await;
+        if closed.as_ref().is_err_and(Error::is_unknown_outcome) {
+            // It may be closed: whoever looks finds out.
+            shared.rooms.runtime.workers().begin(WorkerKind::Sweeper);
+        }
+        notices::tell_of_billing(&shared, closed?);
         close_apps(&shared).await;
         Ok(())
     })
@@ -81,14 +85,25 @@ pub async fn delete_account(
 }
 
 /// Takes down what closed accounts still own, and their places in the apps of others. They are gone
-/// whatever comes now: the next start, or the sweeper, finishes what this does not.
+/// whatever comes now: the sweeper finishes at once, and again and again, what this does not.
 pub(crate) async fn close_apps(state: &Shared) {
     let control = state.rooms.control();
+    let mut is_left = false;
     match control.abandon_orphans().await {
-        Ok(closed) => notices::tell_of_closing(state, &closed).await,
-        Err(error) => warn!(%error, "apps of a closed account wait for the sweeper"),
+        Ok(abandoned) => {
+            is_left |= abandoned.is_left;
+            notices::tell_of_closing(state, &abandoned.apps).await;
+        }
+        Err(error) => {
+            is_left = true;
+            warn!(%error, "apps of a closed account wait for the sweeper");
+        }
     }
-    if let Err(error) = control.end_memberships().await {
+    is_left |= control.end_memberships().await.unwrap_or_else(|error| {
         warn!(%error, "memberships of a closed account wait for the sweeper");
+        true
+    });
+    if is_left {
+        state.rooms.runtime.workers().begin(WorkerKind::Sweeper);
     }
 }
