@@ -1,4 +1,4 @@
-//! The shapes of success: a list page, 201 with `Location`, raw JSON that is already text.
+//! The shapes of success: a list page, 201 with `Location`, 303, raw JSON that is already text.
 
 use axum::{
     Json,
@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderValue, StatusCode, header};
-use rookery_domain::Error;
+use rookery_domain::{Error, Result};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -17,6 +17,15 @@ use crate::error::ApiError;
 #[must_use]
 pub fn to_json(record: &impl Serialize) -> String {
     serde_json::to_string(record).unwrap_or_default()
+}
+
+/// 303: sends the browser on to `location`.
+///
+/// # Errors
+/// `internal` where that is no header's text.
+pub fn see_other(location: &str) -> Result<Response> {
+    let location = HeaderValue::from_str(location).map_err(|_| Error::internal())?;
+    Ok((StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response())
 }
 
 /// One page of a list.

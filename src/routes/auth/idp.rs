@@ -1,10 +1,7 @@
 //! `GET /v1/auth/idp`: sends the browser to the identity provider.
 
-use axum::{
-    extract::State,
-    response::{IntoResponse as _, Response},
-};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::{extract::State, response::Response};
+use http::HeaderMap;
 use rookery_domain::{Error, ErrorCode, redirect::ReturnPath};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -17,6 +14,7 @@ use crate::{
         idp_cookie,
         params::StrictQuery,
         prefetch::{Looking, untouched},
+        reply::see_other,
     },
     idp::IdentityProvider,
     routes::site,
@@ -86,10 +84,7 @@ pub async fn begin_idp(
         Ok(url) => url,
         Err(error) => return failed(&state, &request, error, &flow.redirect_to),
     };
-    let mut response = StatusCode::SEE_OTHER.into_response();
-    let headers = response.headers_mut();
-    let location = HeaderValue::from_str(url.as_str()).map_err(|_| Error::internal())?;
-    headers.insert(header::LOCATION, location);
-    idp_cookie::begin(&request, headers, secret.expose(), state.is_https());
+    let mut response = see_other(url.as_str())?;
+    idp_cookie::begin(&request, response.headers_mut(), secret.expose(), state.is_https());
     Ok(response)
 }

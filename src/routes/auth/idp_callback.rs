@@ -1,10 +1,7 @@
 //! `GET /v1/auth/idp/callback`: the browser comes back from the identity provider.
 
-use axum::{
-    extract::State,
-    response::{IntoResponse as _, Response},
-};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::{extract::State, response::Response};
+use http::HeaderMap;
 use rookery_actors::directory::{IdpFlow, SignedIn};
 use rookery_domain::{Error, ErrorCode, Result, redirect::ReturnPath};
 use serde::Deserialize;
@@ -18,6 +15,7 @@ use crate::{
         idp_cookie,
         params::StrictQuery,
         prefetch::{Looking, untouched},
+        reply::see_other,
         session_cookie,
     },
     state::{AppState, State as Shared},
@@ -68,12 +66,7 @@ pub async fn finish_idp(
     let came = query.state.clone().unwrap_or_default();
     let (mut response, secret) = match finish(&state, &headers, query).await {
         Ok(SignedIn { secret, redirect_to, .. }) => {
-            // The grammar of a return path is ASCII without controls.
-            let location = HeaderValue::from_str(redirect_to.as_str());
-            let mut response = StatusCode::SEE_OTHER.into_response();
-            let location = location.map_err(|_| Error::internal())?;
-            response.headers_mut().insert(header::LOCATION, location);
-            (response, Some(secret))
+            (see_other(redirect_to.as_str())?, Some(secret))
         }
         Err(Failed { error, redirect_to }) => {
             (failed(&state, &headers, error, &redirect_to)?, None)

@@ -1,11 +1,8 @@
 //! `GET /v1/auth/verify`: spends a mailed link, sets the session cookie, and leads on.
 
-use axum::{
-    extract::State,
-    response::{IntoResponse as _, Response},
-};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
-use rookery_domain::{Error, ErrorCode};
+use axum::{extract::State, response::Response};
+use http::HeaderMap;
+use rookery_domain::ErrorCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -17,6 +14,7 @@ use crate::{
         csrf,
         params::StrictQuery,
         prefetch::{Looking, untouched},
+        reply::see_other,
         session_cookie,
     },
     routes::site,
@@ -76,11 +74,7 @@ pub async fn verify(
         }
         Err(error) => return Err(error.into()),
     };
-    let mut response = StatusCode::SEE_OTHER.into_response();
-    let headers = response.headers_mut();
-    // The grammar of a return path is ASCII without controls.
-    let location = HeaderValue::from_str(signed_in.redirect_to.as_str());
-    headers.insert(header::LOCATION, location.map_err(|_| Error::internal())?);
-    session_cookie::set(headers, signed_in.secret.expose(), state.is_https());
+    let mut response = see_other(signed_in.redirect_to.as_str())?;
+    session_cookie::set(response.headers_mut(), signed_in.secret.expose(), state.is_https());
     Ok(response)
 }

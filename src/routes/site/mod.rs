@@ -38,18 +38,15 @@ pub mod words;
 use std::net::IpAddr;
 
 use askama::Template;
-use axum::{
-    body::Body,
-    response::{IntoResponse as _, Response},
-};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::{body::Body, response::Response};
+use http::{HeaderMap, StatusCode, header};
 use rookery_actors::directory::SessionHolder;
 use rookery_domain::{Error, Result};
 use serde::de::DeserializeOwned;
 
 use self::made_for::MadeFor;
 use crate::{
-    http::{auth::session_cookie, body::read_within, params::form_fields},
+    http::{auth::session_cookie, body::read_within, params::form_fields, reply::see_other},
     pages::shell::{self, Shell},
     state::State,
 };
@@ -116,14 +113,6 @@ fn page_of(
     let targets: Vec<&str> = apps.iter().map(String::as_str).collect();
     *response.headers_mut() = headers(&targets, state.is_https());
     response
-}
-
-/// Sends the browser on to a path of this site.
-fn see_other(path: &str) -> Result<Response> {
-    let mut response = StatusCode::SEE_OTHER.into_response();
-    let location = HeaderValue::from_str(path).map_err(|_| Error::internal())?;
-    response.headers_mut().insert(header::LOCATION, location);
-    Ok(response)
 }
 
 /// Reads the form that a client at `address` sends, as it stands in the body. Only a browser sends

@@ -15,14 +15,16 @@ pub mod session;
 pub mod share;
 pub mod sign_in;
 
-use axum::response::{IntoResponse as _, Response};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::response::Response;
+use http::{HeaderMap, HeaderValue, Method, Uri, header};
 use rookery_actors::directory::{Arrival, Visit};
-use rookery_domain::{Error, ErrorCode, Result, access::Tier};
+use rookery_domain::{ErrorCode, Result, access::Tier};
 
 use crate::{
     error::{ApiError, ApiResult},
-    http::{accept, auth::visitor::Arriving, client::RequestContext, csrf, participant_cookie},
+    http::{
+        accept, auth::visitor::Arriving, client::RequestContext, csrf, participant_cookie, reply,
+    },
     pages::status::Insider,
     routes::page::refuse,
     state::AppState,
@@ -31,10 +33,8 @@ use crate::{
 /// Sends the browser on, and keeps the answer and the address it came by to itself: both may hold
 /// a secret.
 fn see_other(location: &str) -> Result<Response> {
-    let mut response = StatusCode::SEE_OTHER.into_response();
+    let mut response = reply::see_other(location)?;
     let headers = response.headers_mut();
-    let location = HeaderValue::from_str(location).map_err(|_| Error::internal())?;
-    headers.insert(header::LOCATION, location);
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     Ok(response)
