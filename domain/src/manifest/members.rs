@@ -74,7 +74,16 @@ impl<'a, 'v> Members<'a, 'v> {
         for name in map.keys().filter(|name| !known.contains(&name.as_str())) {
             violations.push(at(&path, name), unknown(known));
         }
-        Some(Self { map, path, violations })
+        Some(Self::of(map, path, violations))
+    }
+
+    /// The object at `path`, whose members were looked at.
+    pub(super) const fn of(
+        map: &'a Map<String, Value>,
+        path: String,
+        violations: &'v mut Violations,
+    ) -> Self {
+        Self { map, path, violations }
     }
 
     pub(super) fn at(&self, name: &str) -> String {
