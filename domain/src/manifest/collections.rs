@@ -11,7 +11,9 @@ use serde_json::Value;
 
 use super::{
     members::{Members, is_field, is_name, no_such_field},
-    model::{AnonWriteBudget, Collection, EventDecl, Permissions, Relation, Retention, SchemaSource},
+    model::{
+        AnonWriteBudget, Collection, EventDecl, Permissions, Relation, Retention, SchemaSource,
+    },
     schemas::Schemas,
     shape::TopLevel,
     violations::{Violations, at, quoted, quoted_text},
@@ -54,7 +56,7 @@ pub(super) fn parse(
     let names: BTreeMap<&str, Arc<str>> =
         declared.keys().map(|name| (name.as_str(), Arc::from(name.as_str()))).collect();
     let mut collections = BTreeMap::new();
-    for (name, value) in declared {
+    for (name, value) in top.collections() {
         // That it is an object without unknown members was looked at with the shape.
         let Some(map) = value.as_object() else { continue };
         let members = Members::of(map, at("/collections", name), invalid);

@@ -48,7 +48,7 @@ pub(super) fn parse<'a>(
         known: HashSet::new(),
     };
     let mut all = HashMap::new();
-    for (name, collection) in top.object("collections") {
+    for (name, collection) in top.collections() {
         let path = at(&at("/collections", name), "permissions");
         all.insert(name.as_str(), lists.permissions(collection.get("permissions"), &path));
     }

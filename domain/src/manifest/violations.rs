@@ -12,22 +12,34 @@ use crate::{Error, ErrorCode, Result};
 /// left out stands in `details.left_out`.
 pub const VIOLATIONS_MAX: usize = 100;
 
+/// Bytes of the violations that one answer lists; the first is there however long it is. A place may
+/// be as long as the manifest.
+const LISTED_BYTES_MAX: usize = 128 << 10;
+
 /// The violations of one kind so far.
 #[derive(Debug)]
 pub(super) struct Violations {
     code: ErrorCode,
     list: Vec<(String, String)>,
+    listed_bytes: usize,
     left_out: usize,
 }
 
 impl Violations {
     pub(super) const fn new(code: ErrorCode) -> Self {
-        Self { code, list: Vec::new(), left_out: 0 }
+        Self { code, list: Vec::new(), listed_bytes: 0, left_out: 0 }
     }
 
     pub(super) fn push(&mut self, path: impl Into<String>, message: impl Into<String>) {
-        if self.list.len() < VIOLATIONS_MAX {
-            self.list.push((path.into(), message.into()));
+        if self.list.len() >= VIOLATIONS_MAX {
+            self.left_out += 1;
+            return;
+        }
+        let (path, message) = (path.into(), message.into());
+        let listed_bytes = self.listed_bytes + path.len() + message.len();
+        if listed_bytes <= LISTED_BYTES_MAX || self.list.is_empty() {
+            self.list.push((path, message));
+            self.listed_bytes = listed_bytes;
         } else {
             self.left_out += 1;
         }
