@@ -162,6 +162,10 @@ async fn every_follower_hears_of_every_commit() {
         let missed = format!("feed/{way}-20: missed");
         let missed = result.figures.iter().find(|figure| figure.name == missed);
         assert_eq!(missed.expect("a figure").values, [0.0], "{way}");
+        for writer in &result.measurements {
+            let lateness = writer.lateness.as_ref().expect("how late the generator was");
+            assert!((1..=5).contains(&lateness.count), "{lateness:?}");
+        }
     }
 }
 

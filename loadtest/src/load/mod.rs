@@ -3,7 +3,7 @@
 //! Each generator thread has a runtime, connections and histograms of its own; threads share
 //! nothing but the progress counters, and are merged when all is over.
 
-mod pacer;
+pub(crate) mod pacer;
 pub mod recorder;
 pub mod schedule;
 mod thread;

@@ -22,6 +22,7 @@ use crate::{
     failure::{Failure, Result},
     load::{
         GeneratorUse, Recorder, Recording,
+        pacer::Pacer,
         recorder::{LATENCY_US_MAX, Sample, micros},
     },
     machine,
@@ -92,8 +93,12 @@ pub(super) async fn run(order: Order, cancel: &CancellationToken) -> Result<Seen
         let result =
             runtime.map_err(|error| Failure::Client(ClientError::Io(error))).and_then(|runtime| {
                 runtime.block_on(LocalSet::new().run_until(async {
+                    let pacer = Rc::new(Pacer::default());
                     tokio::select! {
-                        seen = follow(order) => seen,
+                        seen = follow(order, &pacer) => seen,
+                        ended = Rc::clone(&pacer).run() => Err(Failure::Client(
+                            ended.err().map_or(ClientError::Closed, ClientError::Io),
+                        )),
                         () = cancel.cancelled() => Err(Failure::Interrupted),
                     }
                 }))
@@ -105,7 +110,7 @@ pub(super) async fn run(order: Order, cancel: &CancellationToken) -> Result<Seen
     outcome.await.unwrap_or(Err(Failure::Client(ClientError::Closed)))
 }
 
-async fn follow(order: Order) -> Result<Seen> {
+async fn follow(order: Order, pacer: &Pacer) -> Result<Seen> {
     let feed = format!("/v1/apps/{}/feed", order.app.id);
     let now = order.api.expect("GET", &feed, None).await?;
     let cursor = text(&now, "/cursor", "GET /v1/apps/:id/feed")?.to_owned();
@@ -123,7 +128,7 @@ async fn follow(order: Order) -> Result<Seen> {
         }));
     }
     tokio::time::sleep(SETTLE).await;
-    let writer = write(&order, &board).await?;
+    let writer = write(&order, &board, pacer).await?;
     let expected = order.followers * board.borrow().acknowledged.len();
     let heard = || board.borrow().heard.values().map(Vec::len).sum::<usize>();
     let deadline = Instant::now() + LINGER;
@@ -150,7 +155,7 @@ fn histogram() -> Histogram<u64> {
 }
 
 /// Commits at a steady rate, each changing the app's one row to a number of its own.
-async fn write(order: &Order, board: &RefCell<Board>) -> Result<Recording> {
+async fn write(order: &Order, board: &RefCell<Board>, pacer: &Pacer) -> Result<Recording> {
     let head = order.api.head();
     let mut connection = order.api.endpoint().connect().await?;
     let mut recorder = Recorder::new(1, true);
@@ -161,7 +166,12 @@ async fn write(order: &Order, board: &RefCell<Board>) -> Result<Recording> {
     // The row begins with 0.
     for number in 1..=commits {
         let intended = Duration::from_secs_f64((number - 1) as f64 / order.rate);
-        tokio::time::sleep_until((start + intended).into()).await;
+        // After an answer that came too late the next commit is due at once, which is not the
+        // generator's lateness.
+        if start.elapsed() < intended {
+            pacer.until(start + intended).await;
+            recorder.record_lateness(start.elapsed().saturating_sub(intended));
+        }
         let body = format!(r#"{{"data":{{"n":{number}}}}}"#);
         let path = format_args!("{}/k0", order.app.collection());
         head.json(&mut request, "PATCH", path, body.as_bytes());
