@@ -2,10 +2,10 @@
 //!
 //! What is not here: any rule of the manifest.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub(super) use crate::pointer::at;
-pub(super) use crate::text::quoted as quoted_text;
+pub(super) use crate::text::{quoted as quoted_text, quoted_value as quoted};
 use crate::{Error, ErrorCode, Result};
 
 /// Violations that one answer lists. Of a manifest with more it lists the first, and how many it
@@ -79,14 +79,4 @@ pub(super) fn one(code: ErrorCode, path: &str, message: impl Into<String>) -> Er
     let violations = [json!({"path": path, "message": message})];
     Error::new(code, format!("{place}: {message}"))
         .with_details(json!({"path": path, "violations": violations}))
-}
-
-/// A value as a message shows it: JSON, cut to a bounded length.
-pub(super) fn quoted(value: &Value) -> String {
-    match value {
-        Value::String(text) => quoted_text(text),
-        Value::Array(_) => "an array".to_owned(),
-        Value::Object(_) => "an object".to_owned(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
-    }
 }

@@ -67,7 +67,7 @@ impl Default for Trials {
 /// # Errors
 /// Those that cannot be used, and the first that costs too much, together with those before it or of
 /// itself. What comes behind that one is not looked at.
-pub fn check(
+pub(super) fn check(
     patterns: &[Pattern],
     text_max: usize,
     trials: &mut Trials,
