@@ -10,7 +10,7 @@ use rookery_load::{
     },
     machine::Machine,
     result::{
-        Better, FORMAT, Figure, Measurement, ResultFile, Search, Series,
+        Better, FORMAT, Figure, Loop, Measurement, ResultFile, Search, Series,
         derive::{self, figures, measurement},
         hgrm::to_hgrm,
     },
@@ -114,6 +114,24 @@ fn corrected_latency_counts_from_the_intended_time_and_a_closed_loop_has_none() 
     // Figures of a closed loop hold no latency.
     let figures = figures(&[closed]);
     assert!(figures.iter().all(|figure| figure.unit != "ms"), "{figures:?}");
+}
+
+#[test]
+fn what_is_sent_one_by_one_has_service_times_for_its_figures() {
+    let case = "wake/9-rows".to_owned();
+    let found = Measurement { case, timing: Loop::ONE_BY_ONE, ..measured(Mode::Closed) };
+    assert_eq!(found.timing.label(), "one request after the other, service times");
+    let named = figures(std::slice::from_ref(&found));
+    let named: Vec<_> = named.iter().map(|figure| (&*figure.name, &*figure.unit)).collect();
+    let expected = [("wake/9-rows: p50", "ms"), ("wake/9-rows: p99", "ms")];
+    assert_eq!(named[..2], expected);
+    assert_eq!(named.len(), 3, "and what failed: {named:?}");
+    let one_connection = Loop::Closed { connections: 1, one_by_one: false }.label();
+    assert_eq!(one_connection, "closed loop, 1 connection, not for latency");
+    // A result of before there was the word is read as what it was.
+    let before = r#"{"kind": "closed", "connections": 1}"#;
+    let before: Loop = serde_json::from_str(before).expect("a loop");
+    assert_eq!(before, Loop::Closed { connections: 1, one_by_one: false });
 }
 
 #[test]

@@ -6,6 +6,7 @@
 pub(crate) mod pacer;
 pub mod recorder;
 pub mod schedule;
+mod single;
 mod thread;
 pub mod traffic;
 mod worker;
@@ -26,6 +27,7 @@ use crate::{
     failure::{Failure, Result},
 };
 pub use recorder::Recorder;
+pub use single::one_by_one;
 pub use traffic::{Traffic, Workload};
 
 /// How requests are timed.

@@ -56,7 +56,7 @@ pub fn measurement(
         run,
         timing: match plan.mode {
             Mode::Open { rate } => Loop::Open { rate },
-            Mode::Closed => Loop::Closed { connections: plan.connections },
+            Mode::Closed => Loop::Closed { connections: plan.connections, one_by_one: false },
         },
         duration_s: seconds,
         intended: recorder.intended,
@@ -152,7 +152,8 @@ pub fn server_cost(
     Some(ServerCost { cpu_s, resident_bytes: resident? })
 }
 
-/// The figures of all measured phases: throughput of closed loops, corrected latency of open ones.
+/// The figures of all measured phases: throughput of closed loops, corrected latency of open ones,
+/// service times of what was sent one by one.
 #[must_use]
 pub fn figures(measurements: &[Measurement]) -> Vec<Figure> {
     let mut figures: Vec<Figure> = Vec::new();
@@ -166,11 +167,16 @@ pub fn figures(measurements: &[Measurement]) -> Vec<Figure> {
     for measurement in measurements {
         let case = &measurement.case;
         let ms = |us: u64| us as f64 / 1000.0;
-        match &measurement.corrected {
-            None => {
+        match (&measurement.corrected, &measurement.timing) {
+            (None, Loop::Closed { one_by_one: true, .. }) => {
+                let service = &measurement.service;
+                add(format!("{case}: p50"), "ms", Better::Lower, ms(service.p50_us));
+                add(format!("{case}: p99"), "ms", Better::Lower, ms(service.p99_us));
+            }
+            (None, _) => {
                 add(format!("{case}: throughput"), "1/s", Better::Higher, measurement.throughput)
             }
-            Some(corrected) => {
+            (Some(corrected), _) => {
                 add(format!("{case}: p50"), "ms", Better::Lower, ms(corrected.p50_us));
                 add(format!("{case}: p99"), "ms", Better::Lower, ms(corrected.p99_us));
                 add(format!("{case}: p99.9"), "ms", Better::Lower, ms(corrected.p99_9_us));
