@@ -292,5 +292,9 @@ fn summary(found: &Measurement) -> String {
         (None, timing) => timing.label(),
     };
     let failed: u64 = found.errors.values().sum();
-    format!("{head}, {latency}, errors {failed}, dropped {}", found.dropped)
+    let after = match found.ok_after {
+        0 => String::new(),
+        count => format!(", answered after the end {count}"),
+    };
+    format!("{head}, {latency}, errors {failed}, dropped {}{after}", found.dropped)
 }

@@ -21,6 +21,9 @@ pub const BUSY_SHARE: f64 = 0.9;
 /// Lateness of the generator's own, microseconds at the 99th percentile, above which corrected
 /// latencies show the generator as much as the server.
 pub const LATE_US: u64 = 2_000;
+/// The share of requests whose answers may come after the phase without a word about it: some are
+/// always under way when it ends.
+const AFTER_SHARE: f64 = 0.01;
 /// Requests that must have been meant for an app before its share says anything.
 const REQUESTS_JUDGED_MIN: f64 = 30.0;
 /// Apps that are told one by one.
@@ -40,8 +43,11 @@ pub fn measurement(
 ) -> Measurement {
     let recorder = &recording.recorder;
     let seconds = recording.elapsed.as_secs_f64().max(1e-9);
-    // What is counted came until the last answer, which may be later.
-    let counted = seconds.max(recorder.last.as_secs_f64());
+    // Without a window everything counts, until the last answer.
+    let counted = match recorder.window {
+        Some(window) => window.as_secs_f64().max(1e-9),
+        None => seconds.max(recorder.last.as_secs_f64()),
+    };
     let is_open = matches!(plan.mode, Mode::Open { .. });
     let lateness = (is_open && !recorder.lateness.is_empty()).then(|| latency(&recorder.lateness));
     let late = lateness.as_ref().is_some_and(|lateness| lateness.p99_us > LATE_US);
@@ -62,9 +68,10 @@ pub fn measurement(
         intended: recorder.intended,
         sent: recorder.sent,
         ok: recorder.ok,
+        ok_after: recorder.ok_after,
         dropped: recorder.dropped,
         errors: recorder.errors.clone(),
-        throughput: recorder.ok as f64 / counted,
+        throughput: (recorder.ok - recorder.ok_after) as f64 / counted,
         corrected: is_open.then(|| latency(&recorder.corrected)),
         service: latency(&recorder.service),
         lateness,
@@ -116,14 +123,15 @@ fn fairness(lanes: &[Lane], workload: &dyn Workload, seconds: f64) -> Fairness {
     // Of an app that a handful of requests went to, chance says more than the service.
     let judged = lanes.iter().zip(&meant).filter(|(_, meant)| **meant >= REQUESTS_JUDGED_MIN);
     let shares: Vec<f64> = judged.map(|(lane, meant)| lane.ok as f64 / meant).collect();
-    let rates: Vec<f64> = lanes.iter().map(|lane| lane.ok as f64 / seconds).collect();
+    let throughput = |lane: &Lane| (lane.ok - lane.ok_after) as f64 / seconds;
+    let rates: Vec<f64> = lanes.iter().map(throughput).collect();
     let p99s: Vec<f64> = lanes
         .iter()
         .filter_map(|lane| quantile_of(lane.latency.as_ref(), 0.99))
         .map(|us| us as f64)
         .collect();
     let by_app = lanes.iter().take(APPS_TOLD_MAX).map(|lane| AppShare {
-        throughput: lane.ok as f64 / seconds,
+        throughput: throughput(lane),
         p99_us: quantile_of(lane.latency.as_ref(), 0.99),
     });
     Fairness {
@@ -217,6 +225,12 @@ pub fn warnings(measurement: &Measurement, meant_refusal: Option<&str>) -> Vec<S
         warnings.push(format!(
             "{name}: {} of {} requests were dropped because too many waited for a connection: the latencies are those of the rest",
             measurement.dropped, measurement.intended
+        ));
+    }
+    if measurement.ok_after as f64 > AFTER_SHARE * measurement.intended as f64 {
+        warnings.push(format!(
+            "{name}: {} of {} answers came after the phase was over: the throughput is that of the others",
+            measurement.ok_after, measurement.ok
         ));
     }
     let unmeant =

@@ -112,11 +112,14 @@ pub struct Measurement {
     pub sent: u64,
     /// Answered as wanted.
     pub ok: u64,
+    /// Of these, after the phase was over: they are in no throughput.
+    #[serde(default)]
+    pub ok_after: u64,
     /// Never sent, because too many waited for a connection.
     pub dropped: u64,
     /// Failures by code.
     pub errors: BTreeMap<String, u64>,
-    /// Wanted answers a second.
+    /// Wanted answers a second while the phase lasted.
     pub throughput: f64,
     /// From the intended time to the answer; only in an open loop.
     pub corrected: Option<Latency>,
