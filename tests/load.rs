@@ -4,7 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::Parser as _;
-use rookery_load::{cli::Cli, command::carry_out, result::{Loop, ResultFile}};
+use rookery_load::{
+    cli::Cli,
+    command::carry_out,
+    result::{Loop, ResultFile},
+};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -170,6 +174,18 @@ async fn every_follower_hears_of_every_commit() {
 }
 
 #[tokio::test]
+async fn followers_that_are_refused_are_told_of() {
+    for way in ["long-poll", "sse"] {
+        let args = ["feed", "--way", way, "--followers", "8", "--commits-per-second", "5"];
+        let few = ["--set", "ROOKERY__FEED__WAITERS_PER_IP_MAX=3"];
+        let (result, out) = run_spawned(&[&args[..], &few].concat()).await;
+        check(&result, out.path());
+        let warned = format!("feed/{way}-8 run 1: 5 followers ended early: http_429 5");
+        assert!(result.warnings.contains(&warned), "{:?}", result.warnings);
+    }
+}
+
+#[tokio::test]
 async fn quiet_apps_are_measured_alone_and_beside_a_flood() {
     let rates = ["--quiet-rate", "50", "--flood-rate", "2000"];
     let (result, out) = run_spawned(&[&["noisy", "--quiet-apps", "3"], &rates[..]].concat()).await;
@@ -289,9 +305,8 @@ async fn whoever_an_app_is_shared_with_reads_it() {
     let expected =
         kinds.map(|kind| [format!("permissions/{kind}"), format!("permissions/{kind}-of-20")]);
     assert_eq!(cases, expected.concat());
-    let shares = |result: &ResultFile| {
-        result.figures.iter().filter(|figure| figure.unit == "ratio").count()
-    };
+    let shares =
+        |result: &ResultFile| result.figures.iter().filter(|figure| figure.unit == "ratio").count();
     assert_eq!(shares(&result), 8);
     // At a given rate the throughput of each is that rate.
     let (result, _out) = run_spawned(&[&args[..], &["--rate", "200"]].concat()).await;

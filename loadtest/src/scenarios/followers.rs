@@ -5,7 +5,7 @@
 
 use std::{
     cell::RefCell,
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     rc::Rc,
     time::{Duration, Instant},
 };
@@ -59,6 +59,10 @@ pub(super) struct Seen {
     pub(super) last: Histogram<u64>,
     /// Deliveries that never came.
     pub(super) missed: usize,
+    /// Deliveries of commits whose own answer did not come, which counts from nothing.
+    pub(super) unanswered: usize,
+    /// Followers that ended before they were told to, by what ended them.
+    pub(super) ended: BTreeMap<String, usize>,
 }
 
 /// Commits and who heard of them, by the number that the row was given.
@@ -66,6 +70,16 @@ pub(super) struct Seen {
 struct Board {
     acknowledged: HashMap<u64, Instant>,
     heard: HashMap<u64, Vec<Instant>>,
+}
+
+impl Board {
+    /// Deliveries of commits that were acknowledged, or of all others.
+    fn deliveries(&self, acknowledged: bool) -> usize {
+        let heard = self.heard.iter();
+        let wanted =
+            heard.filter(|(number, _)| self.acknowledged.contains_key(number) == acknowledged);
+        wanted.map(|(_, heard)| heard.len()).sum()
+    }
 }
 
 #[derive(Deserialize)]
@@ -121,23 +135,33 @@ async fn follow(order: Order, pacer: &Pacer) -> Result<Seen> {
         let (api, feed) = (order.api.clone(), feed.clone());
         let (cursor, board, way) = (cursor.clone(), Rc::clone(&board), order.way);
         following.push(tokio::task::spawn_local(async move {
-            match way {
+            let ended = match way {
                 Way::LongPoll => poll(&api, &feed, cursor, connection, &board).await,
                 Way::Sse => stream(&api, &feed, &cursor, connection, &board).await,
-            }
+            };
+            ended.unwrap_or_else(|error| error.name().to_owned())
         }));
     }
     tokio::time::sleep(SETTLE).await;
     let writer = write(&order, &board, pacer).await?;
     let expected = order.followers * board.borrow().acknowledged.len();
-    let heard = || board.borrow().heard.values().map(Vec::len).sum::<usize>();
     let deadline = Instant::now() + LINGER;
-    while heard() < expected && Instant::now() < deadline {
+    while board.borrow().deliveries(true) < expected && Instant::now() < deadline {
         tokio::time::sleep(LINGER_POLL).await;
     }
-    following.iter().for_each(tokio::task::JoinHandle::abort);
+    let mut ended = BTreeMap::new();
+    for follower in following {
+        if follower.is_finished() {
+            let why = follower.await.unwrap_or_else(|_| "failed".to_owned());
+            *ended.entry(why).or_default() += 1;
+        } else {
+            follower.abort();
+        }
+    }
     let board = board.borrow();
-    let mut seen = Seen { writer, each: histogram(), last: histogram(), missed: expected };
+    let unanswered = board.deliveries(false);
+    let (each, last) = (histogram(), histogram());
+    let mut seen = Seen { writer, each, last, missed: expected, unanswered, ended };
     for (number, at) in &board.acknowledged {
         let heard = board.heard.get(number).map(Vec::as_slice).unwrap_or_default();
         seen.missed = seen.missed.saturating_sub(heard.len());
@@ -197,13 +221,14 @@ async fn write(order: &Order, board: &RefCell<Board>, pacer: &Pacer) -> Result<R
     Ok(Recording { recorder, elapsed, generator: GeneratorUse { cpu_s, busiest, threads: 1 } })
 }
 
+/// Polls until an answer is none; its status is answered.
 async fn poll(
     api: &Api,
     feed: &str,
     mut cursor: String,
     mut connection: Connection,
     board: &RefCell<Board>,
-) -> std::result::Result<(), ClientError> {
+) -> std::result::Result<String, ClientError> {
     let head = api.head();
     let mut request = Vec::new();
     loop {
@@ -214,6 +239,9 @@ async fn poll(
         }
         let answer = connection.exchange(&request).await?;
         let heard_at = Instant::now();
+        if !answer.is_ok() {
+            return Ok(format!("http_{}", answer.status));
+        }
         let page: Page = serde_json::from_slice(answer.body)
             .map_err(|_| ClientError::Protocol("a page of the feed"))?;
         page.events.iter().for_each(|event| hear(board, event, heard_at));
@@ -221,19 +249,21 @@ async fn poll(
     }
 }
 
+/// Reads the stream to its end; why it ended is answered.
 async fn stream(
     api: &Api,
     feed: &str,
     cursor: &str,
     mut connection: Connection,
     board: &RefCell<Board>,
-) -> std::result::Result<(), ClientError> {
+) -> std::result::Result<String, ClientError> {
     let since: String = url::form_urlencoded::byte_serialize(cursor.as_bytes()).collect();
     let mut request = Vec::new();
     let api = api.also("accept", "text/event-stream");
     api.head().bodiless(&mut request, "GET", format_args!("{feed}?since={since}"));
-    if connection.open_stream(&request).await? >= 300 {
-        return Err(ClientError::Protocol("no stream"));
+    let status = connection.open_stream(&request).await?;
+    if status >= 300 {
+        return Ok(format!("http_{status}"));
     }
     let mut text = Vec::new();
     while let Some(part) = connection.next_part().await? {
@@ -248,7 +278,7 @@ async fn stream(
         }
         text.drain(..=end);
     }
-    Ok(())
+    Ok("stream_ended".to_owned())
 }
 
 fn hear(board: &RefCell<Board>, event: &Event, at: Instant) {
