@@ -13,7 +13,7 @@ use crate::{
         Mode, Plan, Recording, Workload,
         recorder::{Lane, Second},
     },
-    stats::{jain_index, median, spread},
+    stats::{jain_index, median, ms, spread},
 };
 
 /// The busiest generator thread's share of a CPU above which it may be the limit.
@@ -174,7 +174,6 @@ pub fn figures(measurements: &[Measurement]) -> Vec<Figure> {
     };
     for measurement in measurements {
         let case = &measurement.case;
-        let ms = |us: u64| us as f64 / 1000.0;
         match (&measurement.corrected, &measurement.timing) {
             (None, Loop::Closed { one_by_one: true, .. }) => {
                 let service = &measurement.service;
@@ -218,7 +217,7 @@ pub fn warnings(measurement: &Measurement, meant_refusal: Option<&str>) -> Vec<S
     if let Some(late) = measurement.lateness.as_ref().filter(|late| late.p99_us > LATE_US) {
         warnings.push(format!(
             "{name}: the generator itself was late (p99 {:.1} ms): the corrected latencies hold that too",
-            late.p99_us as f64 / 1000.0
+            ms(late.p99_us)
         ));
     }
     if measurement.dropped > 0 {
