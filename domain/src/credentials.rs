@@ -190,11 +190,7 @@ impl CredentialToken {
     }
 }
 
-impl std::fmt::Debug for CredentialToken {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CredentialToken").field("prefix", &self.prefix).finish_non_exhaustive()
-    }
-}
+crate::shown!(CredentialToken: prefix);
 
 /// A service credential of an app.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -104,12 +104,4 @@ impl Grant {
     }
 }
 
-impl std::fmt::Debug for Grant {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Grant")
-            .field("id", &self.id)
-            .field("role", &self.role)
-            .field("uses", &self.uses)
-            .finish_non_exhaustive()
-    }
-}
+crate::shown!(Grant: id, role, uses);

@@ -34,8 +34,4 @@ impl Preview {
     }
 }
 
-impl std::fmt::Debug for Preview {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Preview").field("id", &self.id).finish_non_exhaustive()
-    }
-}
+crate::shown!(Preview: id);

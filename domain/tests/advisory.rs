@@ -1,6 +1,6 @@
 //! The exposure report: what fields look like, severities, order and difference.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use rookery_domain::{
     advisory::{Audience, Evidence, Exposure, LooksLike, Report, Severity, evidence},
@@ -8,7 +8,7 @@ use rookery_domain::{
 };
 use serde_json::{Value, json};
 
-use crate::manifest::admitted;
+use crate::{cpu::within, manifest::admitted};
 
 fn people(count: usize) -> Vec<Value> {
     (0..count)
@@ -240,4 +240,14 @@ fn a_sample_is_called_one_also_when_it_shows_nothing() {
         "anyone can read 412 rows; no field looks personal or secret (in 200 sampled rows)"
     );
     assert_eq!(message(200), "anyone can read 200 rows");
+}
+
+#[test]
+fn a_name_as_long_as_half_a_row_is_judged_once_for_a_whole_list() {
+    let name = "aB".repeat(16 << 10);
+    for item in [json!(1), json!("1")] {
+        let row = json!({&name: vec![item; 400]});
+        let evidence = within(Duration::from_secs(1), || Evidence::gather(1, [&row]));
+        assert!(evidence.fields.is_empty());
+    }
 }

@@ -104,6 +104,29 @@ fn a_row_that_takes_too_much_is_refused_before_it_is_looked_at() {
 }
 
 #[test]
+fn a_text_longer_than_rows_are_by_default_takes_steps_in_proportion() {
+    let parts: String = ('a'..='t').map(|c| format!("{c}*")).collect();
+    for pattern in [format!("^{parts}$"), "x".to_owned(), "^a{65536}(b?){400}c$".to_owned()] {
+        let schema = compiled(&json!({"pattern": pattern}));
+        let steps = |length: usize| schema.steps(&json!("a".repeat(length)));
+        let (short, long) = (steps(60_000), steps(1_200_000));
+        assert!(long >= 19 * short, "{pattern}: {short} and {long}");
+    }
+    let schema = compiled(&json!({"pattern": format!("^{parts}$")}));
+    let violations = schema.validate(&json!("a".repeat(1 << 20))).expect_err("too much");
+    assert!(violations[0].message.contains("send less at once"), "{violations:?}");
+}
+
+#[test]
+fn a_pattern_that_only_short_rows_may_have_is_counted_to_its_end() {
+    let steps = |repeated: usize| {
+        compiled(&json!({"pattern": format!("[0-9]a{{{repeated}}}")}))
+            .steps(&json!("a".repeat(5_000)))
+    };
+    assert!(steps(1_000) * 10 > 19 * steps(500), "{} and {}", steps(500), steps(1_000));
+}
+
+#[test]
 fn rows_of_ordinary_schemas_are_far_from_the_bound() {
     let countries: Vec<_> =
         (0..250).map(|n| json!({"const": format!("c{n}"), "title": "x"})).collect();

@@ -1,5 +1,7 @@
 //! Points in time as they are read and written.
 
+use std::time::Instant;
+
 use proptest::prelude::*;
 use rookery_domain::{Timestamp, time::Clock};
 use serde_json::{from_value, json};
@@ -127,8 +129,11 @@ fn time_that_passes_never_goes_back_when_a_clock_is_set() {
         assert_eq!((clock.elapsed() - last).as_secs(), passed_s);
         last = clock.elapsed();
     }
-    let system = Clock::system();
-    assert!(system.elapsed() <= system.elapsed());
+    let (system, since) = (Clock::system(), Instant::now());
+    let before = system.elapsed();
+    let mut later = std::iter::repeat_with(|| system.elapsed()).take(10_000_000);
+    let later = later.find(|now| *now != before).expect("time passes");
+    assert!(later > before && later - before <= since.elapsed());
 }
 
 /// As the grammar of RFC 3339 has it, but with days that every month has.

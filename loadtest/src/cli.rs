@@ -104,13 +104,18 @@ pub struct TargetArgs {
     pub server_pid: Option<u32>,
 }
 
+/// Requests a second of an open loop, where none are asked for.
+const RATE: f64 = 1_000.0;
+/// Connections of a closed loop, where none are asked for.
+pub const CLOSED_CONNECTIONS: usize = 64;
+
 /// How much, how long, and where the result goes.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadArgs {
-    /// Requests a second, sent by a timetable whatever the server does.
-    #[arg(long, default_value_t = 1000.0, value_parser = rate)]
-    pub rate: f64,
+    /// Requests a second, sent by a timetable whatever the server does; 1000 unless told otherwise.
+    #[arg(long, value_parser = rate)]
+    pub rate: Option<f64>,
     /// Closed loop instead: each of so many connections waits for its answer. Not for latency.
     #[arg(long, value_name = "CONNECTIONS", value_parser = at_least_one, conflicts_with_all = ["rate", "search"])]
     pub closed: Option<usize>,
@@ -153,20 +158,28 @@ pub struct LoadArgs {
 }
 
 impl LoadArgs {
-    /// How requests are timed.
+    /// Requests a second of an open loop.
     #[must_use]
-    pub const fn mode(&self) -> Mode {
-        match self.closed {
-            Some(_) => Mode::Closed,
-            None => Mode::Open { rate: self.rate },
-        }
+    pub fn rate(&self) -> f64 {
+        self.rate.unwrap_or(RATE)
+    }
+
+    /// The same for a scenario whose figures are throughputs: a closed loop unless a rate is asked
+    /// for. At a rate that the server keeps up with, each throughput is that rate.
+    #[must_use]
+    pub fn for_throughput(&self) -> Self {
+        let closed = self.closed.or_else(|| self.rate.is_none().then_some(CLOSED_CONNECTIONS));
+        Self { closed, ..self.clone() }
     }
 
     /// One measured phase as asked for.
     #[must_use]
     pub fn plan(&self) -> Plan {
         Plan {
-            mode: self.mode(),
+            mode: match self.closed {
+                Some(_) => Mode::Closed,
+                None => Mode::Open { rate: self.rate() },
+            },
             connections: self.closed.unwrap_or(self.connections),
             threads: self.threads,
             warmup: self.warmup,

@@ -66,9 +66,9 @@ pub async fn carry_out(command: &Command) -> Result<ExitCode> {
         Command::Restart(run) => Measured::of("restart", run),
         Command::Feed(run) => Measured::of("feed", run),
         Command::Noisy(run) => Measured::of("noisy", run),
-        Command::Console(run) => Measured::of("console", run),
+        Command::Console(run) => Measured::of("console", run).for_throughput(),
         Command::Anonymous(run) => Measured::of("anonymous", run),
-        Command::Permissions(run) => Measured::of("permissions", run),
+        Command::Permissions(run) => Measured::of("permissions", run).for_throughput(),
         Command::Ceiling(run) => Measured::of("ceiling", run),
         Command::Suite(run) => Measured::of("suite", run),
     };
@@ -77,28 +77,32 @@ pub async fn carry_out(command: &Command) -> Result<ExitCode> {
 }
 
 /// What every scenario is run with.
-#[derive(Clone, Copy)]
 struct Measured<'a> {
     name: &'static str,
     /// The scenario's own options.
     own: &'a dyn fmt::Debug,
     target: &'a TargetArgs,
-    load: &'a LoadArgs,
+    load: LoadArgs,
 }
 
 impl<'a> Measured<'a> {
     fn of<T: Args + fmt::Debug>(name: &'static str, run: &'a Run<T>) -> Self {
         let Run { options, target, load } = run;
-        Self { name, own: options, target, load }
+        Self { name, own: options, target, load: load.clone() }
+    }
+
+    /// For a scenario whose figures are throughputs.
+    fn for_throughput(self) -> Self {
+        Self { load: self.load.for_throughput(), ..self }
     }
 }
 
 async fn measure(command: &Command, run: Measured<'_>) -> Result<()> {
-    let Measured { name, target, load, .. } = run;
+    let Measured { name, target, ref load, .. } = run;
     let cancel = CancellationToken::new();
     watch_signals(&cancel)?;
     let _allowed = machine::raise_open_files();
-    let mut context = Context::open(name, described(run), target, load, &cancel).await?;
+    let mut context = Context::open(name, described(&run), target, load, &cancel).await?;
     let run = async {
         tokio::select! {
             done = scenario(command, &mut context) => done,
@@ -142,12 +146,12 @@ async fn scenario(command: &Command, context: &mut Context) -> Result<()> {
 }
 
 /// The options that shape the figures, without secrets and places.
-fn described(Measured { own, load, .. }: Measured<'_>) -> String {
+fn described(Measured { own, load, .. }: &Measured<'_>) -> String {
     let own = format!("{own:?}");
     let own = own.trim_start_matches("NoOptions").trim_start_matches("Options").trim();
     let timing = match load.closed {
         Some(connections) => format!("closed loop of {connections}, not for latency"),
-        None => format!("open loop of {}/s, {} connections", load.rate, load.connections),
+        None => format!("open loop of {}/s, {} connections", load.rate(), load.connections),
     };
     format!("{own} {timing}; {:?} after {:?}, {} threads", load.duration, load.warmup, load.threads)
         .trim()

@@ -6,5 +6,6 @@ mod compare;
 mod report;
 mod result;
 mod schedule;
+mod single;
 mod stats;
 mod suite;

@@ -10,7 +10,7 @@ use rookery_load::{
     },
     machine::Machine,
     result::{
-        Better, FORMAT, Figure, Measurement, ResultFile, Search, Series,
+        Better, FORMAT, Figure, Loop, Measurement, ResultFile, Search, Series,
         derive::{self, figures, measurement},
         hgrm::to_hgrm,
     },
@@ -117,6 +117,24 @@ fn corrected_latency_counts_from_the_intended_time_and_a_closed_loop_has_none() 
 }
 
 #[test]
+fn what_is_sent_one_by_one_has_service_times_for_its_figures() {
+    let case = "wake/9-rows".to_owned();
+    let found = Measurement { case, timing: Loop::ONE_BY_ONE, ..measured(Mode::Closed) };
+    assert_eq!(found.timing.label(), "one request after the other, service times");
+    let named = figures(std::slice::from_ref(&found));
+    let named: Vec<_> = named.iter().map(|figure| (&*figure.name, &*figure.unit)).collect();
+    let expected = [("wake/9-rows: p50", "ms"), ("wake/9-rows: p99", "ms")];
+    assert_eq!(named[..2], expected);
+    assert_eq!(named.len(), 3, "and what failed: {named:?}");
+    let one_connection = Loop::Closed { connections: 1, one_by_one: false }.label();
+    assert_eq!(one_connection, "closed loop, 1 connection, not for latency");
+    // A result of before there was the word is read as what it was.
+    let before = r#"{"kind": "closed", "connections": 1}"#;
+    let before: Loop = serde_json::from_str(before).expect("a loop");
+    assert_eq!(before, Loop::Closed { connections: 1, one_by_one: false });
+}
+
+#[test]
 fn runs_of_a_case_become_the_values_of_its_figures() {
     let runs = [measured(Mode::Closed), measured(Mode::Closed)];
     let figures = figures(&runs);
@@ -140,18 +158,42 @@ impl Workload for Two {
 
 #[test]
 fn what_each_app_got_adds_up_to_what_all_of_them_got() {
-    let mut recorder = Recorder::new(2, true);
-    // The last answers come three seconds after the last request.
-    for n in 0..400 {
-        let (sent, done) = (Duration::ZERO, Duration::from_millis(10 * n + 10));
-        recorder.record(Sample { lane: n as usize % 2, intended: sent, sent, done, error: None });
-    }
-    let phase = Recording { recorder, ..recording(true) };
     let plan = plan(Mode::Open { rate: 400.0 });
-    let found = measurement("many-apps", 1, &plan, &phase, &Two, None);
-    let apps = found.fairness.expect("two apps").by_app;
-    let sum: f64 = apps.iter().map(|app| app.throughput).sum();
-    assert_eq!((found.throughput, sum), (100.0, 100.0));
+    // Answers that come after the phase, which lasted a second, count for no throughput: nor do they
+    // make the second longer, or a single late one would halve what the others got.
+    for (late, inside) in [(1_u64, 399_u32), (300, 100)] {
+        let mut recorder = Recorder::new(2, true).within(Duration::from_secs(1));
+        for n in 0..400_u64 {
+            let (intended, after) = (Duration::ZERO, Duration::from_secs(u64::from(n < late)));
+            let done = after + Duration::from_millis(n + 1);
+            let lane = n as usize % 2;
+            recorder.record(Sample { lane, intended, sent: intended, done, error: None });
+        }
+        let timed_out = (Duration::from_millis(999), Duration::from_secs(11), Some("timeout"));
+        let (sent, done, error) = timed_out;
+        recorder.record(Sample { lane: 0, intended: sent, sent, done, error });
+        // What two threads saw is what one would have seen.
+        let mut other = Recorder::new(2, true).within(Duration::from_secs(1));
+        other.merge(&recorder);
+        let phase = Recording { recorder: other, ..recording(true) };
+        let found = measurement("many-apps", 1, &plan, &phase, &Two, None);
+        let warnings = derive::warnings(&found, None);
+        let told = warnings.iter().any(|warning| warning.contains("300 of 400 answers came after"));
+        assert_eq!(told, late == 300, "{warnings:?}");
+        let apps = found.fairness.expect("two apps").by_app;
+        let sum: f64 = apps.iter().map(|app| app.throughput).sum();
+        assert_eq!((found.throughput, sum), (f64::from(inside), f64::from(inside)));
+        assert_eq!((found.ok, found.ok_after), (400, late));
+        // In the latencies all of them are.
+        assert_eq!(found.corrected.expect("an open loop").count, 401);
+    }
+}
+
+#[test]
+fn without_a_window_answers_count_until_the_last_of_them() {
+    let found = measured(Mode::Open { rate: 1000.0 });
+    assert!((found.throughput - 1000.0 / 1.5).abs() < 1e-9, "{}", found.throughput);
+    assert_eq!(found.ok_after, 0);
 }
 
 #[test]

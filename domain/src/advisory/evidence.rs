@@ -84,7 +84,7 @@ impl Evidence {
         for data in sample.into_iter().take(SAMPLED_ROWS_MAX) {
             sampled += 1;
             let mut found = Vec::new();
-            look(data, "", "", &mut found);
+            look(data, "", Name::default(), &mut found);
             found.sort_unstable();
             found.dedup();
             for (field, looks_like) in found {
@@ -113,11 +113,30 @@ impl Evidence {
     }
 }
 
-fn look(value: &Value, path: &str, name: &str, found: &mut Vec<(String, LooksLike)>) {
+/// What the name of a member says of the value. It is judged once, also for a list of many items: a
+/// name may be as long as a row.
+#[derive(Clone, Copy, Default)]
+struct Name {
+    is_secret: bool,
+    is_phone: bool,
+}
+
+impl Name {
+    fn judge(name: &str) -> Self {
+        let (squeezed, words) = (squeezed(name), words(name));
+        Self {
+            is_secret: is_secret_name(&squeezed, &words),
+            is_phone: is_phone_name(&squeezed, &words),
+        }
+    }
+}
+
+/// Looks at the value of a member of this `name`, below `path`.
+fn look(value: &Value, path: &str, name: Name, found: &mut Vec<(String, LooksLike)>) {
     match value {
         Value::Object(map) => {
             for (member, value) in map {
-                look(value, &below(path, member), member, found);
+                look(value, &below(path, member), Name::judge(member), found);
             }
         }
         Value::Array(items) => {
@@ -128,7 +147,7 @@ fn look(value: &Value, path: &str, name: &str, found: &mut Vec<(String, LooksLik
         Value::String(text) => {
             let looks_like = if text.is_empty() {
                 None
-            } else if is_secret_name(name) {
+            } else if name.is_secret {
                 Some(LooksLike::Secret)
             } else if is_email(text) {
                 Some(LooksLike::EmailAddress)
@@ -138,9 +157,9 @@ fn look(value: &Value, path: &str, name: &str, found: &mut Vec<(String, LooksLik
             found.extend(looks_like.map(|kind| (path.to_owned(), kind)));
         }
         Value::Number(number) => {
-            if is_secret_name(name) {
+            if name.is_secret {
                 found.push((path.to_owned(), LooksLike::Secret));
-            } else if is_phone_name(name) && is_phone(&number.to_string(), name) {
+            } else if name.is_phone && is_phone(&number.to_string(), name) {
                 found.push((path.to_owned(), LooksLike::PhoneNumber));
             }
         }
@@ -176,23 +195,23 @@ fn is_email(text: &str) -> bool {
 
 /// 7 to 15 digits (ITU E.164) and nothing but the usual separators; without a leading `+` only in
 /// a field that is called like a phone number, because every number would do otherwise.
-fn is_phone(text: &str, name: &str) -> bool {
+fn is_phone(text: &str, name: Name) -> bool {
     let text = text.trim();
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let rest = text.strip_prefix('+').unwrap_or(text);
     (7..=15).contains(&digits)
         && rest.len() <= 30
         && rest.bytes().all(|b| b.is_ascii_digit() || b" ()-./".contains(&b))
-        && (text.starts_with('+') || is_phone_name(name))
+        && (text.starts_with('+') || name.is_phone)
 }
 
-fn is_phone_name(name: &str) -> bool {
-    words(name).iter().any(|word| {
+fn is_phone_name(squeezed: &str, words: &[String]) -> bool {
+    words.iter().any(|word| {
         matches!(word.as_str(), "phone" | "telephone" | "tel" | "mobile" | "fax" | "whatsapp")
-    }) || squeezed(name).contains("phone")
+    }) || squeezed.contains("phone")
 }
 
-fn is_secret_name(name: &str) -> bool {
+fn is_secret_name(squeezed: &str, words: &[String]) -> bool {
     const ANYWHERE: [&str; 12] = [
         "password",
         "passwd",
@@ -208,9 +227,8 @@ fn is_secret_name(name: &str) -> bool {
         "clientsecret",
     ];
     const WORDS: [&str; 7] = ["secret", "token", "pwd", "cvv", "cvc", "ssn", "iban"];
-    let name_squeezed = squeezed(name);
-    ANYWHERE.iter().any(|part| name_squeezed.contains(part))
-        || words(name).iter().any(|word| WORDS.contains(&word.as_str()))
+    ANYWHERE.iter().any(|part| squeezed.contains(part))
+        || words.iter().any(|word| WORDS.contains(&word.as_str()))
 }
 
 /// `apiKey`, `api_key` and `API-KEY` are one name.

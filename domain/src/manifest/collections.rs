@@ -3,7 +3,7 @@
 //! What is not here: permission lists (`permissions`) and schemas (`schemas`).
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -11,7 +11,9 @@ use serde_json::Value;
 
 use super::{
     members::{Members, is_field, is_name, no_such_field},
-    model::{AnonWriteBudget, Collection, EventDecl, Permissions, Relation, Retention},
+    model::{
+        AnonWriteBudget, Collection, EventDecl, Permissions, Relation, Retention, SchemaSource,
+    },
     schemas::Schemas,
     shape::TopLevel,
     violations::{Violations, at, quoted, quoted_text},
@@ -54,16 +56,14 @@ pub(super) fn parse(
     let names: BTreeMap<&str, Arc<str>> =
         declared.keys().map(|name| (name.as_str(), Arc::from(name.as_str()))).collect();
     let mut collections = BTreeMap::new();
-    for (name, value) in declared {
+    for (name, value) in top.collections() {
         // That it is an object without unknown members was looked at with the shape.
         let Some(map) = value.as_object() else { continue };
-        let known: Vec<_> = map.keys().map(String::as_str).collect();
-        let path = at("/collections", name);
-        let Some(members) = Members::open(value, path, &known, invalid) else { continue };
-        let mut reader = Reader { name, value, members, schemas, names: &names };
+        let members = Members::of(map, at("/collections", name), invalid);
+        let schema = schemas.of(value);
+        let mut reader = Reader { name, schema, members, schemas, names: &names };
         let collection = Collection {
             name: Arc::clone(&names[name.as_str()]),
-            schema: schemas.of(value),
             permissions: permissions.remove(name.as_str()).unwrap_or_default(),
             unique: reader.unique(),
             append_only: reader.members.flag("appendOnly"),
@@ -71,6 +71,7 @@ pub(super) fn parse(
             challenge: reader.members.choice("antiAbuse", &[("challenge", ())]).is_some(),
             relations: reader.relations(),
             retention: reader.retention(),
+            schema: reader.schema,
         };
         collections.insert(Arc::clone(&collection.name), Arc::new(collection));
     }
@@ -87,7 +88,7 @@ pub(super) fn events(top: &TopLevel<'_>, schemas: &Schemas<'_>) -> BTreeMap<Arc<
 
 struct Reader<'a, 'v> {
     name: &'a str,
-    value: &'a Value,
+    schema: Option<SchemaSource>,
     members: Members<'a, 'v>,
     schemas: &'a Schemas<'a>,
     names: &'a BTreeMap<&'a str, Arc<str>>,
@@ -95,10 +96,9 @@ struct Reader<'a, 'v> {
 
 impl Reader<'_, '_> {
     fn check_field(&mut self, path: &str, field: &str) -> bool {
-        let schema = self.schemas.of(self.value);
         let message = if !is_field(field) {
             "a field has 1 to 128 characters and no control character".to_owned()
-        } else if !self.schemas.admits(schema.as_ref(), field) {
+        } else if !self.schemas.admits(self.schema.as_ref(), field) {
             no_such_field(self.name, field)
         } else {
             return true;
@@ -109,6 +109,7 @@ impl Reader<'_, '_> {
 
     fn unique(&mut self) -> Vec<Arc<str>> {
         let mut fields: Vec<Arc<str>> = Vec::new();
+        let mut named = HashSet::new();
         let declared = self.members.strings("unique");
         if declared.len() > UNIQUE_FIELDS_MAX {
             let message =
@@ -116,10 +117,11 @@ impl Reader<'_, '_> {
             self.members.refuse("unique", message);
         }
         for (path, field) in declared {
-            if fields.iter().any(|known| &**known == field) {
+            if named.contains(field) {
                 let message = format!("{} is named twice", quoted_text(field));
                 self.members.violations.push(path, message);
             } else if self.check_field(&path, field) {
+                named.insert(field);
                 fields.push(field.into());
             }
         }

@@ -5,6 +5,8 @@
 //! webhook target is a whole URL and may have a port. What is not here: resolving names, and
 //! refusing addresses inside a private network when a request goes out.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 use url::{Host, Url};
 
@@ -32,6 +34,7 @@ pub(super) fn parse_list(
 ) -> Result<Vec<String>> {
     let mut violations = Violations::new(code);
     let mut origins: Vec<String> = Vec::new();
+    let mut named = HashSet::new();
     for (index, value) in top.array(member).iter().enumerate() {
         let path = at(&at("", member), index);
         let Value::String(text) = value else {
@@ -42,7 +45,7 @@ pub(super) fn parse_list(
             // User information may be a password: such an entry is not repeated.
             Err(message) if text.contains('@') => violations.push(path, message),
             Err(message) => violations.push(path, format!("{}: {message}", quoted_text(text))),
-            Ok(origin) if origins.contains(&origin) => {
+            Ok(origin) if !named.insert(origin.clone()) => {
                 violations.push(path, format!("{origin} is named twice"));
             }
             Ok(origin) => {

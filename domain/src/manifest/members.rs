@@ -14,8 +14,8 @@ use super::{
 };
 use crate::json::whole;
 
-/// Characters of a collection's, role's or event type's name.
-const NAME_CHARS_MAX: usize = 64;
+/// Bytes of a collection's, role's or event type's name.
+pub(super) const NAME_BYTES_MAX: usize = 64;
 /// Characters of a field name.
 const FIELD_CHARS_MAX: usize = 128;
 /// Segments of a dotted path.
@@ -74,7 +74,16 @@ impl<'a, 'v> Members<'a, 'v> {
         for name in map.keys().filter(|name| !known.contains(&name.as_str())) {
             violations.push(at(&path, name), unknown(known));
         }
-        Some(Self { map, path, violations })
+        Some(Self::of(map, path, violations))
+    }
+
+    /// The object at `path`, whose members were looked at.
+    pub(super) const fn of(
+        map: &'a Map<String, Value>,
+        path: String,
+        violations: &'v mut Violations,
+    ) -> Self {
+        Self { map, path, violations }
     }
 
     pub(super) fn at(&self, name: &str) -> String {
@@ -214,7 +223,7 @@ impl<'a, 'v> Members<'a, 'v> {
 /// `-`; at most 64 characters. Roles and event types share it.
 pub(super) fn is_name(text: &str) -> bool {
     let mut bytes = text.bytes();
-    text.len() <= NAME_CHARS_MAX
+    text.len() <= NAME_BYTES_MAX
         && bytes.next().is_some_and(|first| first.is_ascii_lowercase())
         && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-')
 }

@@ -20,8 +20,8 @@
 //!
 //! `details.path` is the JSON pointer of the first violation (of the place where a missing member
 //! belongs), `details.violations` lists the violations of that kind, at most
-//! [`VIOLATIONS_MAX`]; `details.left_out` counts the others, if there are any. Where the kind is
-//! `manifest_invalid`, those of its later steps stand there as well.
+//! [`VIOLATIONS_MAX`] and no more than 128 KiB of them; `details.left_out` counts the others, if
+//! there are any. Where the kind is `manifest_invalid`, those of its later steps stand there as well.
 //!
 //! What is not here: whether a new manifest may replace an old one (`compat`), and who may do what
 //! under it (`access`).

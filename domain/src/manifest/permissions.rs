@@ -5,7 +5,7 @@
 //! last". What is not here: deciding with the lists (`access`).
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -45,10 +45,10 @@ pub(super) fn parse<'a>(
     let mut lists = Lists {
         roles,
         violations: Violations::new(ErrorCode::PermissionRoleInvalid),
-        known: Vec::new(),
+        known: HashSet::new(),
     };
     let mut all = HashMap::new();
-    for (name, collection) in top.object("collections") {
+    for (name, collection) in top.collections() {
         let path = at(&at("/collections", name), "permissions");
         all.insert(name.as_str(), lists.permissions(collection.get("permissions"), &path));
     }
@@ -60,7 +60,7 @@ struct Lists<'a> {
     roles: &'a BTreeMap<Arc<str>, Role>,
     violations: Violations,
     /// Lists seen so far: most collections of an app repeat the same few, so they share them.
-    known: Vec<SubjectList>,
+    known: HashSet<SubjectList>,
 }
 
 impl Lists<'_> {
@@ -105,10 +105,11 @@ impl Lists<'_> {
             self.violations.push(path.as_str(), "must not be empty");
         }
         let mut subjects: Vec<Subject> = Vec::with_capacity(items.len().min(8));
+        let mut named = HashSet::new();
         for (index, item) in items.iter().enumerate() {
             match self.subject(item, rule) {
-                Ok(subject) if subjects.iter().any(|known| is_same(known, &subject)) => {}
-                Ok(subject) => subjects.push(subject),
+                Ok(subject) if named.insert(in_one_spelling(&subject)) => subjects.push(subject),
+                Ok(_) => {}
                 Err(message) => self.violations.push(at(&path, index), message),
             }
         }
@@ -163,19 +164,19 @@ impl Lists<'_> {
     }
 
     fn shared(&mut self, subjects: Vec<Subject>) -> SubjectList {
-        if let Some(list) = self.known.iter().find(|list| ***list == *subjects) {
+        if let Some(list) = self.known.get(&*subjects) {
             return SubjectList::clone(list);
         }
         let list = SubjectList::from(subjects);
-        self.known.push(SubjectList::clone(&list));
+        self.known.insert(SubjectList::clone(&list));
         list
     }
 }
 
 /// `author` and `editor` are one subject in two spellings.
-fn is_same(left: &Subject, right: &Subject) -> bool {
-    match (left, right) {
-        (Subject::Editor { .. }, Subject::Editor { .. }) => true,
-        _ => left == right,
+fn in_one_spelling(subject: &Subject) -> Subject {
+    match subject {
+        Subject::Editor { .. } => Subject::Editor { legacy_author: false },
+        other => other.clone(),
     }
 }

@@ -39,6 +39,9 @@ pub(super) fn parse(top: &TopLevel<'_>, invalid: &mut Violations) -> BTreeMap<Ar
         if RESERVED.contains(&name.as_str()) {
             invalid.push(path.clone(), format!("{name:?} is a built-in subject"));
         }
+        if !top.looks_into(name) {
+            continue;
+        }
         let Some(mut members) = Members::open(value, path, &["title"], invalid) else {
             continue;
         };

@@ -11,15 +11,13 @@ use super::{
     Mode,
     model::SchemaSource,
     shape::TopLevel,
-    violations::{Violations, at, quoted, quoted_text},
+    violations::{Violations, at, quoted_text},
 };
 use crate::{
     ErrorCode, Result,
     limits::Limits,
     pointer,
-    schema::{
-        CompiledSchema, Trials, admits_date, admits_field, check_form, check_patterns, survey,
-    },
+    schema::{Trials, admit, admits_date, admits_field},
 };
 
 const PREFIX: &str = "#/$defs/";
@@ -87,41 +85,18 @@ pub(super) fn check<'a>(top: &TopLevel<'a>, limits: &Limits) -> Result<Schemas<'
     if top.mode == Mode::Check {
         let mut trials = Trials::default();
         for (name, (source, schema)) in &by_name {
-            let definition = (*name, source, *schema);
-            check_definition(definition, limits.row_bytes_max, &mut trials, &mut violations);
+            let Err(faults) = admit(schema, &source.text, limits.row_bytes_max, &mut trials) else {
+                continue;
+            };
+            let path = at("/$defs", name);
+            for fault in faults.list {
+                violations.push(format!("{path}{}", fault.pointer), fault.message);
+            }
+            violations.leave_out(faults.left_out);
         }
     }
     top.finish(violations)?;
     Ok(Schemas { by_name })
-}
-
-/// Says all that is wrong with a schema, whichever step finds it. Only one that none of them refuses
-/// is compiled.
-fn check_definition(
-    (name, source, schema): (&str, &SchemaSource, &Value),
-    row_bytes_max: usize,
-    trials: &mut Trials,
-    violations: &mut Violations,
-) {
-    let path = at("/$defs", name);
-    if !schema.is_object() {
-        return violations.push(path, format!("must be an object, not {}", quoted(schema)));
-    }
-    let (patterns, mut faults) = survey(schema, row_bytes_max);
-    let form = check_form(schema, source.text.len());
-    faults.left_out += form.left_out;
-    faults.list.extend(form.list);
-    match check_patterns(&patterns, row_bytes_max, trials) {
-        Ok(largest) if faults.list.is_empty() => {
-            let built = CompiledSchema::build(schema, patterns.len(), &source.text, &[largest]);
-            faults.list.extend(built.err());
-        }
-        patterns => faults.list.extend(patterns.err().into_iter().flatten()),
-    }
-    for fault in faults.list {
-        violations.push(format!("{path}{}", fault.pointer), fault.message);
-    }
-    violations.leave_out(faults.left_out);
 }
 
 fn check_reference(

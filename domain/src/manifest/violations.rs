@@ -2,32 +2,44 @@
 //!
 //! What is not here: any rule of the manifest.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub(super) use crate::pointer::at;
-pub(super) use crate::text::quoted as quoted_text;
+pub(super) use crate::text::{quoted as quoted_text, quoted_value as quoted};
 use crate::{Error, ErrorCode, Result};
 
 /// Violations that one answer lists. Of a manifest with more it lists the first, and how many it
 /// left out stands in `details.left_out`.
 pub const VIOLATIONS_MAX: usize = 100;
 
+/// Bytes of the violations that one answer lists; the first is there however long it is. A place may
+/// be as long as the manifest.
+const LISTED_BYTES_MAX: usize = 128 << 10;
+
 /// The violations of one kind so far.
 #[derive(Debug)]
 pub(super) struct Violations {
     code: ErrorCode,
     list: Vec<(String, String)>,
+    listed_bytes: usize,
     left_out: usize,
 }
 
 impl Violations {
     pub(super) const fn new(code: ErrorCode) -> Self {
-        Self { code, list: Vec::new(), left_out: 0 }
+        Self { code, list: Vec::new(), listed_bytes: 0, left_out: 0 }
     }
 
     pub(super) fn push(&mut self, path: impl Into<String>, message: impl Into<String>) {
-        if self.list.len() < VIOLATIONS_MAX {
-            self.list.push((path.into(), message.into()));
+        if self.list.len() >= VIOLATIONS_MAX {
+            self.left_out += 1;
+            return;
+        }
+        let (path, message) = (path.into(), message.into());
+        let listed_bytes = self.listed_bytes + path.len() + message.len();
+        if listed_bytes <= LISTED_BYTES_MAX || self.list.is_empty() {
+            self.list.push((path, message));
+            self.listed_bytes = listed_bytes;
         } else {
             self.left_out += 1;
         }
@@ -67,14 +79,4 @@ pub(super) fn one(code: ErrorCode, path: &str, message: impl Into<String>) -> Er
     let violations = [json!({"path": path, "message": message})];
     Error::new(code, format!("{place}: {message}"))
         .with_details(json!({"path": path, "violations": violations}))
-}
-
-/// A value as a message shows it: JSON, cut to a bounded length.
-pub(super) fn quoted(value: &Value) -> String {
-    match value {
-        Value::String(text) => quoted_text(text),
-        Value::Array(_) => "an array".to_owned(),
-        Value::Object(_) => "an object".to_owned(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
-    }
 }

@@ -23,15 +23,15 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 pub use doubts::{doubts, excludes_objects};
-pub(crate) use inspect::survey;
 pub use inspect::{
     FAULTS_MAX, Fault, Faults, PATTERN_CHARS_MAX, PATTERNS_MAX, Pattern, SCHEMA_DEPTH_MAX,
     UNEVALUATED_NESTING_MAX, admits_date, admits_field, inspect,
 };
-pub use pattern::{Trials, check as check_patterns};
+pub use pattern::Trials;
 pub use work::STEPS_MAX;
 
-use crate::manifest::SchemaSource;
+use crate::{manifest::SchemaSource, text::quoted_value};
+use inspect::survey;
 use work::Work;
 
 /// Violations that one validation reports; the rest is left unsaid.
@@ -92,7 +92,7 @@ impl CompiledSchema {
 
     /// Compiles an inspected schema. `patterns` is how many [`inspect()`] found and `text` the
     /// schema's own text. Each pattern may take the first of these `sizes` that suffices for all.
-    pub(crate) fn build(
+    fn build(
         schema: &Value,
         patterns: usize,
         text: &Arc<str>,
@@ -217,8 +217,37 @@ fn validator(schema: &Value, pattern_bytes: usize) -> Result<jsonschema::Validat
         .map_err(|error| fault_of(&error))
 }
 
+/// Checks that a schema may be deployed, for rows of at most so many bytes. `text` is its own text, and
+/// what its patterns cost is taken from `trials`. Only one that no other step refuses is compiled.
+///
+/// # Errors
+/// All that is wrong with it, whichever step finds it.
+pub fn admit(
+    schema: &Value,
+    text: &Arc<str>,
+    row_bytes_max: usize,
+    trials: &mut Trials,
+) -> Result<(), Faults> {
+    if !schema.is_object() {
+        let message = format!("must be an object, not {}", quoted_value(schema));
+        return Err(Faults { list: vec![Fault { pointer: String::new(), message }], left_out: 0 });
+    }
+    let (patterns, mut faults) = survey(schema, row_bytes_max);
+    let form = check_form(schema, text.len());
+    faults.left_out += form.left_out;
+    faults.list.extend(form.list);
+    match pattern::check(&patterns, row_bytes_max, trials) {
+        Ok(largest) if faults.list.is_empty() => {
+            let built = CompiledSchema::build(schema, patterns.len(), text, &[largest]);
+            faults.list.extend(built.err());
+        }
+        patterns => faults.list.extend(patterns.err().into_iter().flatten()),
+    }
+    if faults.list.is_empty() { Ok(()) } else { Err(faults) }
+}
+
 /// Why a schema of `text_bytes` does not hold by the metaschema of draft 2020-12.
-pub(crate) fn check_form(schema: &Value, text_bytes: usize) -> Faults {
+fn check_form(schema: &Value, text_bytes: usize) -> Faults {
     let metaschema = jsonschema::draft202012::meta::validator();
     let mut faults = Faults::default();
     if text_bytes > ALL_FAULTS_BYTES_MAX {

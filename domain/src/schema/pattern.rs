@@ -18,8 +18,11 @@ use super::{
 const FIRST_TRY_BYTES: usize = 8 << 10;
 /// Bytes that all tries for one manifest may take.
 const TRIAL_BYTES_MAX: usize = 64 << 20;
-/// Characters of the longest text that [`effort`] counts the steps of.
-const TEXT_MAX: u64 = 64 << 10;
+/// Characters of the longest text that [`effort`] counts the steps of. Rows may have longer ones where
+/// an operator allows it; of these it tells the steps of each character.
+pub(super) const TEXT_MAX: u64 = 64 << 10;
+/// Parts of a pattern that [`effort`] looks at, each repetition one. What has been compiled has fewer.
+const PARTS_MAX: u64 = 32 << 20;
 
 /// What a pattern costs.
 struct Cost {
@@ -32,7 +35,7 @@ struct Cost {
 /// What matching a pattern takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Effort {
-    /// Steps for the longest text.
+    /// Steps for a text of [`TEXT_MAX`] characters.
     pub(super) steps: u64,
     /// Steps for one character, where the most parts are under way.
     pub(super) width: u64,
@@ -64,7 +67,7 @@ impl Default for Trials {
 /// # Errors
 /// Those that cannot be used, and the first that costs too much, together with those before it or of
 /// itself. What comes behind that one is not looked at.
-pub fn check(
+pub(super) fn check(
     patterns: &[Pattern],
     text_max: usize,
     trials: &mut Trials,
@@ -104,7 +107,8 @@ pub fn check(
 /// What matching `pattern` takes, where it can be used.
 pub(super) fn effort(pattern: &str) -> Effort {
     let parsed = parsed(pattern).ok();
-    parsed.map_or_else(Effort::default, |(_, hir)| Count::of(&hir, TEXT_MAX))
+    // Also of one that takes too many steps for a long text the width is needed: rows may be short.
+    parsed.map_or_else(Effort::default, |(_, hir)| Count::of(&hir, TEXT_MAX, u64::MAX))
 }
 
 /// Why a pattern is refused.
@@ -120,7 +124,7 @@ fn cost(pattern: &str, text_max: u64, trials: &mut Trials) -> Result<Cost, Refus
     if repeats_repetitions(&hir) {
         return Err(Refusal::Unusable(ambiguous()));
     }
-    let steps = Count::of(&hir, text_max).steps;
+    let steps = Count::of(&hir, text_max, PATTERN_STEPS_MAX).steps;
     if steps > PATTERN_STEPS_MAX {
         return Err(Refusal::TooCostly(too_slow()));
     }
@@ -196,14 +200,17 @@ struct Span {
 
 struct Count {
     steps: u64,
+    parts: u64,
+    steps_max: u64,
     text_max: u64,
     /// By how many more parts are under way at a place than at the one before.
     changes: Vec<i64>,
 }
 
 impl Count {
-    fn of(hir: &Hir, text_max: u64) -> Effort {
-        let mut count = Self { steps: 0, text_max, changes: Vec::new() };
+    /// Counts until there are more than `steps_max`.
+    fn of(hir: &Hir, text_max: u64, steps_max: u64) -> Effort {
+        let mut count = Self { steps: 0, parts: 0, steps_max, text_max, changes: Vec::new() };
         let anchored = hir.properties().look_set_prefix().contains(Look::Start);
         count.walk(hir, Span { first: 0, last: if anchored { 0 } else { text_max } });
         let under_way = count.changes.iter().scan(0, |parts, change| {
@@ -214,11 +221,16 @@ impl Count {
         Effort { steps: count.steps, width: width.max(1).unsigned_abs() }
     }
 
+    const fn is_over(&self) -> bool {
+        self.steps > self.steps_max || self.parts > PARTS_MAX
+    }
+
     /// Counts the steps of `hir`, which begins within `span`, and answers where it may end. Gives
     /// up once there are too many.
     fn walk(&mut self, hir: &Hir, span: Span) -> Span {
-        self.steps += 1;
-        if self.steps > PATTERN_STEPS_MAX {
+        self.steps = self.steps.saturating_add(1);
+        self.parts += 1;
+        if self.is_over() {
             return span;
         }
         match hir.kind() {
@@ -242,17 +254,20 @@ impl Count {
 
     /// One character of the text, which is tried at every place of `span`.
     fn character(&mut self, span: Span) -> Span {
-        self.steps += (span.last - span.first + 1).min(self.text_max);
+        let places = (span.last - span.first + 1).min(self.text_max);
+        self.steps = self.steps.saturating_add(places);
         self.change(span.first, 1);
         self.change(span.last + 1, -1);
         let next = |place: u64| (place + 1).min(self.text_max);
         Span { first: next(span.first), last: next(span.last) }
     }
 
-    /// Notes that parts begin or end to be under way at `place`; none ends behind the text.
+    /// Notes that parts begin or end to be under way at `place`. Those that begin at the end of the
+    /// text or behind it are all under way there; none ends.
     fn change(&mut self, place: u64, parts: i64) {
-        if place < self.text_max.min(TEXT_MAX) {
-            let place = place as usize;
+        let end = self.text_max.min(TEXT_MAX);
+        if place < end || parts > 0 {
+            let place = place.min(end) as usize;
             if self.changes.len() <= place {
                 self.changes.resize(place + 1, 0);
             }
@@ -265,7 +280,7 @@ impl Count {
         let mut end = span;
         let mut copy = span;
         for time in 0..of.max.unwrap_or(of.min) {
-            if self.steps > PATTERN_STEPS_MAX {
+            if self.is_over() {
                 return end;
             }
             copy = self.walk(&of.sub, copy);

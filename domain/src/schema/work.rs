@@ -204,9 +204,13 @@ impl Work {
 impl Level {
     fn steps(&self, size: Size) -> u64 {
         let patterns = {
-            let by_part = self.patterns.steps.saturating_mul(size.parts);
             let by_text = self.patterns.width.saturating_mul(size.characters + size.parts);
-            by_part.min(by_text).saturating_mul(PATTERN_STEPS)
+            let bound = if size.longest > pattern::TEXT_MAX {
+                by_text
+            } else {
+                by_text.min(self.patterns.steps.saturating_mul(size.parts))
+            };
+            bound.saturating_mul(PATTERN_STEPS)
         };
         let flat = self.flat.saturating_mul(size.parts);
         let characters = self.character.saturating_mul(size.characters) / CHARACTER;
@@ -220,6 +224,15 @@ struct Size {
     parts: u64,
     /// Of texts, and of the names of members.
     characters: u64,
+    /// Those of the longest of them.
+    longest: u64,
+}
+
+impl Size {
+    fn text(&mut self, length: usize) {
+        self.characters += length as u64;
+        self.longest = self.longest.max(length as u64);
+    }
 }
 
 fn measure(value: &Value, name: usize, level: usize, sizes: &mut [Size]) {
@@ -229,9 +242,9 @@ fn measure(value: &Value, name: usize, level: usize, sizes: &mut [Size]) {
     }
     let size = &mut sizes[level.min(last)];
     size.parts += 1;
-    size.characters += name as u64;
+    size.text(name);
     match value {
-        Value::String(text) => size.characters += text.len() as u64,
+        Value::String(text) => size.text(text.len()),
         Value::Array(items) => items.iter().for_each(|item| measure(item, 0, level + 1, sizes)),
         Value::Object(members) => {
             for (name, member) in members {

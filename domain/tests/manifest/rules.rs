@@ -82,6 +82,8 @@ fn notify_rules() {
             (json!({"channels": []}), "/channels"),
             (json!({"channels": ["sms"]}), "/channels/0"),
             (json!({"channels": ["email", "email"]}), "/channels/1"),
+            (json!({"to": ["owner", "members", "owner"]}), "/to/2"),
+            (json!({"to": ["role:clerk", "role:clerk"]}), "/to/1"),
             (json!({"subject": null}), "/subject"),
             (json!({"subject": " "}), "/subject"),
             (json!({"subject": "a\r\nBcc: x@example.org"}), "/subject"),
@@ -189,6 +191,7 @@ fn schedule_rules() {
             (json!({"offsetDays": i64::MIN}), "/offsetDays"),
             (json!({"to": []}), "/to"),
             (json!({"to": ["author"]}), "/to/0"),
+            (json!({"to": ["members", "members"]}), "/to/1"),
             (json!({"subject": null}), "/subject"),
             (json!({"body": null}), "/body"),
             (json!({"on": "create"}), "/on"),
@@ -208,6 +211,22 @@ fn schedule_rules() {
     let rule = &parsed.rules.as_ref().expect("rules").schedules[0];
     assert_eq!((rule.offset_days, &*rule.date_field), (-1, "due"));
     assert_eq!(*rule.to, [ScheduleTarget::Owner, ScheduleTarget::Members]);
+}
+
+#[test]
+fn a_rule_that_was_admitted_with_a_target_twice_goes_on_and_tells_it_once() {
+    let twice = json!({"to": ["owner", "members", "owner"]});
+    let schedule = json!({
+        "collection": "orders", "dateField": "due", "offsetDays": 0, "to": [],
+        "subject": "Due", "body": "Today."
+    });
+    let mut stored = with("notify", &notify(), &twice);
+    stored["schedules"] = with("schedules", &schedule, &twice)["schedules"].clone();
+    let read = manifest::reload(&stored).expect("it was admitted once");
+    let rules = read.rules.expect("rules");
+    assert_eq!(*rules.notify[0].to, [NotifyTarget::Owner, NotifyTarget::Members]);
+    assert_eq!(*rules.schedules[0].to, [ScheduleTarget::Owner, ScheduleTarget::Members]);
+    assert_eq!(read.refused, None);
 }
 
 fn webhook() -> Value {

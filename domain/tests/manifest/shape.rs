@@ -1,5 +1,7 @@
 //! Size, top-level shape, counts, capabilities, and the order of kinds.
 
+use std::time::Duration;
+
 use rookery_domain::{
     ErrorCode,
     limits::Limits,
@@ -7,7 +9,8 @@ use rookery_domain::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{admitted, assert_refused, collection, parse};
+use super::{admitted, assert_refused, collection, parse, pointer_of};
+use crate::cpu::within;
 
 #[test]
 fn an_empty_manifest_declares_nothing_and_is_private_by_default() {
@@ -193,6 +196,88 @@ fn the_answer_is_bounded_however_many_violations_there_are() {
     assert_eq!(details["left_out"], 5_000 - VIOLATIONS_MAX);
     let error = parse(&json!({"capabilities": ["y".repeat(100_000)]})).expect_err("a long value");
     assert!(error.message.len() < 400, "{}", error.message.len());
+}
+
+/// A manifest of about as many of these entries, numbered from 0, as its bytes allow.
+fn full(of: impl Fn(usize) -> Value) -> Value {
+    let max = Limits::default().max_manifest_bytes;
+    let manifest = of(max * 1_000 / of(1_000).to_string().len());
+    assert!((max * 9 / 10..=max).contains(&manifest.to_string().len()));
+    manifest
+}
+
+#[test]
+fn a_manifest_full_of_different_names_is_read_in_time_in_proportion() {
+    let names = |count: usize| (0..count).map(|n| format!("n{n:05}"));
+    let each = |count: usize, value: Value| -> Map<_, _> {
+        names(count).map(|name| (name, value.clone())).collect()
+    };
+    let with =
+        |member: &str, value: Value| json!({"collections": {"a": collection(member, value)}});
+    let lists: [&dyn Fn(usize) -> Value; 5] = [
+        &|count| with("unique", names(count).collect()),
+        &|count| with("permissions", each(count, json!(0)).into()),
+        &|count| {
+            let mut collection = each(count, json!(0));
+            collection.insert("permissions".to_owned(), json!({}));
+            json!({"collections": {"a": collection}})
+        },
+        &|count| {
+            let mut manifest =
+                with("permissions", json!({"read": names(count).collect::<Value>()}));
+            manifest["roles"] = each(count, json!({})).into();
+            manifest
+        },
+        &|count| {
+            let one = |n: usize| {
+                let read = [0, 1, 2].map(|m| format!("n{:05}", n >> (4 * m) & 15));
+                json!({"permissions": {"read": read}})
+            };
+            let collections: Map<_, _> = names(count).zip((0..count).map(one)).collect();
+            json!({"collections": collections, "roles": each(16, json!({})), "unknown": 1})
+        },
+    ];
+    for of in lists {
+        let manifest = full(of);
+        let error = within(Duration::from_secs(2), || parse(&manifest)).expect_err("too many");
+        assert_eq!(error.code, ErrorCode::ManifestInvalid, "{error}");
+    }
+}
+
+#[test]
+fn a_name_as_long_as_half_a_manifest_does_not_stand_before_each_of_its_members() {
+    let name = "n".repeat(100_000);
+    let members =
+        |of: Value| -> Map<_, _> { (0..10_000).map(|n| (format!("m{n}"), of.clone())).collect() };
+    let list = vec![json!("x"); 20_000];
+    let entries = [
+        ("collections", members(json!(0)).into()),
+        ("collections", collection("unique", list.clone().into())),
+        ("collections", json!({"permissions": {"read": list}})),
+        ("collections", json!({"permissions": members(json!(0))})),
+        ("events", members(json!(0)).into()),
+        ("roles", members(json!(0)).into()),
+    ];
+    for (member, entry) in entries {
+        let manifest = json!({member: {&name: entry}, "unknown": 1});
+        let error =
+            within(Duration::from_secs(1), || parse(&manifest)).expect_err("an unknown member");
+        assert_eq!(error.code, ErrorCode::ManifestInvalid);
+        assert_eq!(pointer_of(&error), "/unknown");
+    }
+}
+
+#[test]
+fn places_as_long_as_the_manifest_are_not_listed_again_and_again() {
+    let name = "n".repeat(2_000);
+    let roles: Map<_, _> = (0..99).map(|n| (format!("{name}{n}"), json!({}))).collect();
+    let error = parse(&json!({"roles": roles})).expect_err("too many, with names too long");
+    let details = error.details.expect("details");
+    let listed = details["violations"].as_array().map(Vec::len).expect("a list");
+    assert!((50..70).contains(&listed), "{listed}");
+    assert_eq!(details["left_out"], 1 + 99 - listed);
+    let error = parse(&json!({"roles": {"n".repeat(200_000): {}}})).expect_err("one");
+    assert_eq!(pointer_of(&error).len(), "/roles/".len() + 200_000);
 }
 
 /// Takes one violation out of a manifest.

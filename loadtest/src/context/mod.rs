@@ -17,6 +17,7 @@ use crate::{
         Better, FILE, FORMAT, Figure, Measurement, ResultFile, Series, derive, hgrm::to_hgrm,
     },
     server::{self, Server},
+    stats::ms,
     target::Target,
     view::View,
 };
@@ -280,7 +281,6 @@ async fn reach(args: &TargetArgs, settings: &[(String, String)]) -> Result<Targe
 
 /// A phase in one line.
 fn summary(found: &Measurement) -> String {
-    let ms = |us: u64| us as f64 / 1000.0;
     let head = format!("{} run {}: {:.0}/s", found.case, found.run, found.throughput);
     let latency = match (&found.corrected, &found.timing) {
         (Some(corrected), _) => format!(
@@ -292,5 +292,9 @@ fn summary(found: &Measurement) -> String {
         (None, timing) => timing.label(),
     };
     let failed: u64 = found.errors.values().sum();
-    format!("{head}, {latency}, errors {failed}, dropped {}", found.dropped)
+    let after = match found.ok_after {
+        0 => String::new(),
+        count => format!(", answered after the end {count}"),
+    };
+    format!("{head}, {latency}, errors {failed}, dropped {}{after}", found.dropped)
 }

@@ -13,7 +13,7 @@ use crate::{
 impl Context {
     pub(super) async fn search(&mut self, case: &str, workload: Arc<dyn Workload>) -> Result<()> {
         let bound = self.load.bound();
-        let mut search = KneeSearch::new(bound, self.load.rate);
+        let mut search = KneeSearch::new(bound, self.load.rate());
         while let Some(rate) = search.next_rate() {
             let plan = Plan { mode: Mode::Open { rate }, ..self.load.plan() };
             let case = format!("{case} at {rate:.0}");

@@ -3,9 +3,10 @@
 //! Each generator thread has a runtime, connections and histograms of its own; threads share
 //! nothing but the progress counters, and are merged when all is over.
 
-mod pacer;
+pub(crate) mod pacer;
 pub mod recorder;
 pub mod schedule;
+mod single;
 mod thread;
 pub mod traffic;
 mod worker;
@@ -26,6 +27,7 @@ use crate::{
     failure::{Failure, Result},
 };
 pub use recorder::Recorder;
+pub use single::one_by_one;
 pub use traffic::{Traffic, Workload};
 
 /// How requests are timed.

@@ -11,14 +11,14 @@ use tokio::sync::{Notify, oneshot};
 
 /// Wakes connections of one thread, in the order of their times.
 #[derive(Default)]
-pub(super) struct Pacer {
+pub(crate) struct Pacer {
     waiting: RefCell<VecDeque<(Instant, oneshot::Sender<()>)>>,
     arrived: Notify,
 }
 
 impl Pacer {
     /// Returns at `due`. Calls must come in the order of their times, as a schedule hands them out.
-    pub(super) async fn until(&self, due: Instant) {
+    pub(crate) async fn until(&self, due: Instant) {
         let (wake, woken) = oneshot::channel();
         self.waiting.borrow_mut().push_back((due, wake));
         self.arrived.notify_one();
@@ -27,7 +27,7 @@ impl Pacer {
     }
 
     /// Runs the pacer; it never ends by itself.
-    pub(super) async fn run(self: Rc<Self>) -> io::Result<()> {
+    pub(crate) async fn run(self: Rc<Self>) -> io::Result<()> {
         let timer = Timer::new()?;
         loop {
             let due = self.waiting.borrow().front().map(|(due, _)| *due);

@@ -38,6 +38,8 @@ pub struct Lane {
     pub sent: u64,
     /// Answered as wanted.
     pub ok: u64,
+    /// Of these, after the window.
+    pub ok_after: u64,
     /// Latency, corrected in an open loop.
     pub latency: Option<Histogram<u32>>,
 }
@@ -70,6 +72,8 @@ pub struct Recorder {
     pub sent: u64,
     /// Answered as wanted.
     pub ok: u64,
+    /// Of these, after the window.
+    pub ok_after: u64,
     /// Dropped because the queue was full.
     pub dropped: u64,
     /// Failures by code.
@@ -80,6 +84,8 @@ pub struct Recorder {
     pub timeline: Vec<Second>,
     /// When the last answer came.
     pub last: Duration,
+    /// Time in which answers count for the throughput, where it was set beforehand.
+    pub window: Option<Duration>,
     is_open: bool,
 }
 
@@ -112,13 +118,22 @@ impl Recorder {
             intended: 0,
             sent: 0,
             ok: 0,
+            ok_after: 0,
             dropped: 0,
             errors: BTreeMap::new(),
             lanes: vec![Lane::default(); lanes],
             timeline: Vec::new(),
             last: Duration::ZERO,
+            window: None,
             is_open,
         }
+    }
+
+    /// Tells answers within so much time from later ones.
+    #[must_use]
+    pub const fn within(mut self, window: Duration) -> Self {
+        self.window = Some(window);
+        self
     }
 
     /// Counts a request that was sent.
@@ -139,14 +154,18 @@ impl Recorder {
                 self.corrected.saturating_record(corrected);
             }
         }
+        let is_ok = sample.error.is_none();
+        let is_after = is_ok && self.window.is_some_and(|window| sample.done > window);
         let has_histogram = self.lanes.len() <= APP_HISTOGRAMS_MAX;
         if let Some(lane) = self.lanes.get_mut(sample.lane) {
             lane.sent += 1;
-            lane.ok += u64::from(sample.error.is_none());
+            lane.ok += u64::from(is_ok);
+            lane.ok_after += u64::from(is_after);
             if has_latency && has_histogram {
                 lane.latency.get_or_insert_with(small_histogram).saturating_record(shown);
             }
         }
+        self.ok_after += u64::from(is_after);
         match sample.error {
             None => self.ok += 1,
             Some(code) => match self.errors.get_mut(code) {
@@ -155,7 +174,7 @@ impl Recorder {
             },
         }
         let second = self.second(sample.done);
-        if sample.error.is_none() {
+        if is_ok {
             second.ok += 1;
         } else {
             second.errors += 1;
@@ -195,6 +214,7 @@ impl Recorder {
         self.intended += other.intended;
         self.sent += other.sent;
         self.ok += other.ok;
+        self.ok_after += other.ok_after;
         self.dropped += other.dropped;
         self.last = self.last.max(other.last);
         for (code, count) in &other.errors {
@@ -203,6 +223,7 @@ impl Recorder {
         for (mine, theirs) in self.lanes.iter_mut().zip(&other.lanes) {
             mine.sent += theirs.sent;
             mine.ok += theirs.ok;
+            mine.ok_after += theirs.ok_after;
             merge_small(&mut mine.latency, theirs.latency.as_ref());
         }
         if self.timeline.len() < other.timeline.len() {

@@ -81,8 +81,11 @@ pub(super) fn run(
         }
         Mode::Closed => None,
     };
+    let recorder = Recorder::new(shared.workload.lanes(), schedule.is_some());
+    // In a closed loop no answer counts that comes later, but for a connection's first.
+    let recorder = if schedule.is_some() { recorder.within(plan.duration) } else { recorder };
     let work = Rc::new(Work {
-        recorder: RefCell::new(Recorder::new(shared.workload.lanes(), schedule.is_some())),
+        recorder: RefCell::new(recorder),
         pacer: Rc::new(Pacer::default()),
         schedule,
         start,

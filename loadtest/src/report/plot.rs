@@ -4,7 +4,10 @@ use super::{
     escape,
     svg::{Across, Chart, Curve, draw, short},
 };
-use crate::result::{Latency, Measurement, Search, Series};
+use crate::{
+    result::{Latency, Measurement, Search, Series},
+    stats,
+};
 
 /// A plot with its table beside it.
 fn pair(title: &str, chart: &Chart<'_>, table: &str) -> String {
@@ -32,16 +35,16 @@ pub(super) fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> Strin
     )
 }
 
-/// Milliseconds of microseconds.
+/// Milliseconds of microseconds, as a cell shows them.
 pub(super) fn ms(us: u64) -> String {
-    format!("{:.3}", us as f64 / 1000.0)
+    format!("{:.3}", stats::ms(us))
 }
 
 /// Corrected and service latency over percentiles.
 pub(super) fn percentiles(measurement: &Measurement) -> String {
     let curve = |name: &str, latency: &Latency| Curve {
         name: name.to_owned(),
-        points: latency.curve.iter().map(|(p, us)| (*p, *us as f64 / 1000.0)).collect(),
+        points: latency.curve.iter().map(|(p, us)| (*p, stats::ms(*us))).collect(),
     };
     let mut curves = Vec::new();
     let mut columns: Vec<(&str, &Latency)> = Vec::new();
@@ -148,7 +151,7 @@ pub(super) fn apps(measurement: &Measurement) -> String {
 pub(super) fn search(search: &Search) -> String {
     let mut steps: Vec<_> = search.steps.iter().collect();
     steps.sort_by(|a, b| a.rate.total_cmp(&b.rate));
-    let points = steps.iter().map(|step| (step.rate, step.p99_us as f64 / 1000.0)).collect();
+    let points = steps.iter().map(|step| (step.rate, stats::ms(step.p99_us))).collect();
     let chart = Chart {
         title: "Saturation",
         x: "intended requests a second",

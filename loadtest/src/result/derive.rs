@@ -13,7 +13,7 @@ use crate::{
         Mode, Plan, Recording, Workload,
         recorder::{Lane, Second},
     },
-    stats::{jain_index, median, spread},
+    stats::{jain_index, median, ms, spread},
 };
 
 /// The busiest generator thread's share of a CPU above which it may be the limit.
@@ -21,6 +21,9 @@ pub const BUSY_SHARE: f64 = 0.9;
 /// Lateness of the generator's own, microseconds at the 99th percentile, above which corrected
 /// latencies show the generator as much as the server.
 pub const LATE_US: u64 = 2_000;
+/// The share of requests whose answers may come after the phase without a word about it: some are
+/// always under way when it ends.
+const AFTER_SHARE: f64 = 0.01;
 /// Requests that must have been meant for an app before its share says anything.
 const REQUESTS_JUDGED_MIN: f64 = 30.0;
 /// Apps that are told one by one.
@@ -40,8 +43,11 @@ pub fn measurement(
 ) -> Measurement {
     let recorder = &recording.recorder;
     let seconds = recording.elapsed.as_secs_f64().max(1e-9);
-    // What is counted came until the last answer, which may be later.
-    let counted = seconds.max(recorder.last.as_secs_f64());
+    // Without a window everything counts, until the last answer.
+    let counted = match recorder.window {
+        Some(window) => window.as_secs_f64().max(1e-9),
+        None => seconds.max(recorder.last.as_secs_f64()),
+    };
     let is_open = matches!(plan.mode, Mode::Open { .. });
     let lateness = (is_open && !recorder.lateness.is_empty()).then(|| latency(&recorder.lateness));
     let late = lateness.as_ref().is_some_and(|lateness| lateness.p99_us > LATE_US);
@@ -56,15 +62,16 @@ pub fn measurement(
         run,
         timing: match plan.mode {
             Mode::Open { rate } => Loop::Open { rate },
-            Mode::Closed => Loop::Closed { connections: plan.connections },
+            Mode::Closed => Loop::Closed { connections: plan.connections, one_by_one: false },
         },
         duration_s: seconds,
         intended: recorder.intended,
         sent: recorder.sent,
         ok: recorder.ok,
+        ok_after: recorder.ok_after,
         dropped: recorder.dropped,
         errors: recorder.errors.clone(),
-        throughput: recorder.ok as f64 / counted,
+        throughput: (recorder.ok - recorder.ok_after) as f64 / counted,
         corrected: is_open.then(|| latency(&recorder.corrected)),
         service: latency(&recorder.service),
         lateness,
@@ -116,14 +123,15 @@ fn fairness(lanes: &[Lane], workload: &dyn Workload, seconds: f64) -> Fairness {
     // Of an app that a handful of requests went to, chance says more than the service.
     let judged = lanes.iter().zip(&meant).filter(|(_, meant)| **meant >= REQUESTS_JUDGED_MIN);
     let shares: Vec<f64> = judged.map(|(lane, meant)| lane.ok as f64 / meant).collect();
-    let rates: Vec<f64> = lanes.iter().map(|lane| lane.ok as f64 / seconds).collect();
+    let throughput = |lane: &Lane| (lane.ok - lane.ok_after) as f64 / seconds;
+    let rates: Vec<f64> = lanes.iter().map(throughput).collect();
     let p99s: Vec<f64> = lanes
         .iter()
         .filter_map(|lane| quantile_of(lane.latency.as_ref(), 0.99))
         .map(|us| us as f64)
         .collect();
     let by_app = lanes.iter().take(APPS_TOLD_MAX).map(|lane| AppShare {
-        throughput: lane.ok as f64 / seconds,
+        throughput: throughput(lane),
         p99_us: quantile_of(lane.latency.as_ref(), 0.99),
     });
     Fairness {
@@ -152,7 +160,8 @@ pub fn server_cost(
     Some(ServerCost { cpu_s, resident_bytes: resident? })
 }
 
-/// The figures of all measured phases: throughput of closed loops, corrected latency of open ones.
+/// The figures of all measured phases: throughput of closed loops, corrected latency of open ones,
+/// service times of what was sent one by one.
 #[must_use]
 pub fn figures(measurements: &[Measurement]) -> Vec<Figure> {
     let mut figures: Vec<Figure> = Vec::new();
@@ -165,12 +174,16 @@ pub fn figures(measurements: &[Measurement]) -> Vec<Figure> {
     };
     for measurement in measurements {
         let case = &measurement.case;
-        let ms = |us: u64| us as f64 / 1000.0;
-        match &measurement.corrected {
-            None => {
+        match (&measurement.corrected, &measurement.timing) {
+            (None, Loop::Closed { one_by_one: true, .. }) => {
+                let service = &measurement.service;
+                add(format!("{case}: p50"), "ms", Better::Lower, ms(service.p50_us));
+                add(format!("{case}: p99"), "ms", Better::Lower, ms(service.p99_us));
+            }
+            (None, _) => {
                 add(format!("{case}: throughput"), "1/s", Better::Higher, measurement.throughput)
             }
-            Some(corrected) => {
+            (Some(corrected), _) => {
                 add(format!("{case}: p50"), "ms", Better::Lower, ms(corrected.p50_us));
                 add(format!("{case}: p99"), "ms", Better::Lower, ms(corrected.p99_us));
                 add(format!("{case}: p99.9"), "ms", Better::Lower, ms(corrected.p99_9_us));
@@ -204,13 +217,19 @@ pub fn warnings(measurement: &Measurement, meant_refusal: Option<&str>) -> Vec<S
     if let Some(late) = measurement.lateness.as_ref().filter(|late| late.p99_us > LATE_US) {
         warnings.push(format!(
             "{name}: the generator itself was late (p99 {:.1} ms): the corrected latencies hold that too",
-            late.p99_us as f64 / 1000.0
+            ms(late.p99_us)
         ));
     }
     if measurement.dropped > 0 {
         warnings.push(format!(
             "{name}: {} of {} requests were dropped because too many waited for a connection: the latencies are those of the rest",
             measurement.dropped, measurement.intended
+        ));
+    }
+    if measurement.ok_after as f64 > AFTER_SHARE * measurement.intended as f64 {
+        warnings.push(format!(
+            "{name}: {} of {} answers came after the phase was over: the throughput is that of the others",
+            measurement.ok_after, measurement.ok
         ));
     }
     let unmeant =

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use hdrhistogram::Histogram;
 
+use crate::stats::ms;
+
 /// Values a half-distance to 100% is cut into, as HdrHistogram's tools do by default.
 const TICKS_PER_HALF: u32 = 5;
 
@@ -38,8 +40,4 @@ pub fn to_hgrm(histogram: &Histogram<u64>) -> String {
         histogram.distinct_values(),
     );
     text
-}
-
-fn ms(us: u64) -> f64 {
-    us as f64 / 1000.0
 }

@@ -61,20 +61,33 @@ pub enum Loop {
         /// Requests a second.
         rate: f64,
     },
-    /// One after another on each connection: not for latency.
+    /// One after another on each connection: not for latency, unless one by one.
     Closed {
         /// Connections.
         connections: usize,
+        /// Each request was a case of its own on the one connection, and nothing was meant to be sent
+        /// while it was under way: then its service time is what a caller waits.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        one_by_one: bool,
     },
 }
 
 impl Loop {
+    /// One request after the other, each a case of its own.
+    pub const ONE_BY_ONE: Self = Self::Closed { connections: 1, one_by_one: true };
+
     /// The label that stands wherever a figure of it does.
     #[must_use]
     pub fn label(&self) -> String {
         match self {
             Self::Open { rate } => format!("open loop, {rate:.0}/s"),
-            Self::Closed { connections } => {
+            Self::Closed { one_by_one: true, .. } => {
+                "one request after the other, service times".to_owned()
+            }
+            Self::Closed { connections: 1, .. } => {
+                "closed loop, 1 connection, not for latency".to_owned()
+            }
+            Self::Closed { connections, .. } => {
                 format!("closed loop, {connections} connections, not for latency")
             }
         }
@@ -99,11 +112,14 @@ pub struct Measurement {
     pub sent: u64,
     /// Answered as wanted.
     pub ok: u64,
+    /// Of these, after the phase was over: they are in no throughput.
+    #[serde(default)]
+    pub ok_after: u64,
     /// Never sent, because too many waited for a connection.
     pub dropped: u64,
     /// Failures by code.
     pub errors: BTreeMap<String, u64>,
-    /// Wanted answers a second.
+    /// Wanted answers a second while the phase lasted.
     pub throughput: f64,
     /// From the intended time to the answer; only in an open loop.
     pub corrected: Option<Latency>,

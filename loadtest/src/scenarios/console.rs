@@ -16,7 +16,7 @@ use crate::{
     client::{ClientError, Endpoint},
     context::Context,
     failure::{Failure, Result},
-    load::{Plan, traffic::Operation},
+    load::{Mode, Plan, traffic::Operation},
     result::{Better, Measurement},
     target::App,
 };
@@ -82,16 +82,20 @@ pub async fn run(context: &mut Context, options: &Options) -> Result<()> {
 }
 
 fn tell(context: &mut Context, run: usize, plan: &Plan, without: &Measurement, with: &Measurement) {
-    let left = with.throughput / without.throughput.max(f64::MIN_POSITIVE);
     let each = |found: &Measurement| {
         found.server.as_ref().map(|server| server.cpu_s / (found.ok.max(1) as f64))
     };
-    context.figure("console: throughput, open / closed", "share", Better::Higher, left);
-    let mut line = format!("console run {run}: {:.1}% of the throughput is left", left * 100.0);
+    let mut told = Vec::new();
+    // At a given rate it is that rate in both.
+    if plan.mode == Mode::Closed {
+        let left = with.throughput / without.throughput.max(f64::MIN_POSITIVE);
+        context.figure("console: throughput, open / closed", "share", Better::Higher, left);
+        told.push(format!("{:.1}% of the throughput is left", left * 100.0));
+    }
     if let (Some(before), Some(after)) = (each(without), each(with)) {
         let share = after / before.max(f64::MIN_POSITIVE);
         context.figure("console: CPU per request, open / closed", "share", Better::Lower, share);
-        line = format!("{line}, {:.1}% of the CPU per request", share * 100.0);
+        told.push(format!("{:.1}% of the CPU per request", share * 100.0));
     }
     // At a given rate both phases do the same work, so the difference is the console's own.
     if let (Some(_), Some(before), Some(after)) = (&with.corrected, &without.server, &with.server) {
@@ -99,9 +103,9 @@ fn tell(context: &mut Context, run: usize, plan: &Plan, without: &Measurement, w
         let cpus = std::thread::available_parallelism().map_or(1, usize::from) as f64;
         let share = (after.cpu_s - before.cpu_s) / (seconds * cpus).max(f64::MIN_POSITIVE);
         context.figure("console: its CPU, of all CPUs", "share", Better::Lower, share);
-        line = format!("{line}, {:.2}% of all CPUs", share * 100.0);
+        told.push(format!("{:.2}% of all CPUs", share * 100.0));
     }
-    context.view.line(&line);
+    context.view.line(&format!("console run {run}: {}", told.join(", ")));
 }
 
 /// The operators' listener of the server under load.

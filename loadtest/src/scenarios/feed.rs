@@ -11,6 +11,7 @@ use crate::{
     failure::{Failure, Result},
     load::{Mode, Plan, traffic::Constant},
     result::{Better, derive, hgrm::to_hgrm},
+    stats::ms,
 };
 
 /// How followers follow.
@@ -100,7 +101,6 @@ async fn measure(
 fn tell(context: &mut Context, run: usize, seen: &Seen, options: &Options) -> Result<()> {
     let case = format!("feed/{}-{}", options.way.name(), options.followers);
     let (each, last) = (derive::latency(&seen.each), derive::latency(&seen.last));
-    let ms = |us: u64| us as f64 / 1000.0;
     context.view.line(&format!(
         "{case} run {run}: {} deliveries, each p50 {:.2} ms, p99 {:.2} ms; the last one p50 {:.2} ms, max {:.2} ms after the commit; missed {}",
         each.count, ms(each.p50_us), ms(each.p99_us), ms(last.p50_us), ms(last.max_us), seen.missed
@@ -113,8 +113,21 @@ fn tell(context: &mut Context, run: usize, seen: &Seen, options: &Options) -> Re
         context.figure(&format!("{case}: {name}"), "ms", Better::Lower, ms(value));
     }
     context.figure(&format!("{case}: missed"), "deliveries", Better::Lower, seen.missed as f64);
+    let gone: usize = seen.ended.values().sum();
+    context.figure(&format!("{case}: followers gone"), "followers", Better::Lower, gone as f64);
     if seen.missed > 0 {
         context.warn(format!("{case} run {run}: {} deliveries never came", seen.missed));
+    }
+    if seen.unanswered > 0 {
+        context.warn(format!(
+            "{case} run {run}: {} deliveries were of commits that the writer had no answer to: they are in no figure",
+            seen.unanswered
+        ));
+    }
+    if gone > 0 {
+        let why: Vec<String> =
+            seen.ended.iter().map(|(why, count)| format!("{why} {count}")).collect();
+        context.warn(format!("{case} run {run}: {gone} followers ended early: {}", why.join(", ")));
     }
     let file = case.replace('/', "-");
     context.write(&format!("{file}-each-{run}.hgrm"), &to_hgrm(&seen.each))?;

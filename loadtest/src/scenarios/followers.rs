@@ -5,7 +5,7 @@
 
 use std::{
     cell::RefCell,
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     rc::Rc,
     time::{Duration, Instant},
 };
@@ -22,6 +22,7 @@ use crate::{
     failure::{Failure, Result},
     load::{
         GeneratorUse, Recorder, Recording,
+        pacer::Pacer,
         recorder::{LATENCY_US_MAX, Sample, micros},
     },
     machine,
@@ -58,6 +59,10 @@ pub(super) struct Seen {
     pub(super) last: Histogram<u64>,
     /// Deliveries that never came.
     pub(super) missed: usize,
+    /// Deliveries of commits whose own answer did not come, which counts from nothing.
+    pub(super) unanswered: usize,
+    /// Followers that ended before they were told to, by what ended them.
+    pub(super) ended: BTreeMap<String, usize>,
 }
 
 /// Commits and who heard of them, by the number that the row was given.
@@ -65,6 +70,16 @@ pub(super) struct Seen {
 struct Board {
     acknowledged: HashMap<u64, Instant>,
     heard: HashMap<u64, Vec<Instant>>,
+}
+
+impl Board {
+    /// Deliveries of commits that were acknowledged, or of all others.
+    fn deliveries(&self, acknowledged: bool) -> usize {
+        let heard = self.heard.iter();
+        let wanted =
+            heard.filter(|(number, _)| self.acknowledged.contains_key(number) == acknowledged);
+        wanted.map(|(_, heard)| heard.len()).sum()
+    }
 }
 
 #[derive(Deserialize)]
@@ -92,8 +107,12 @@ pub(super) async fn run(order: Order, cancel: &CancellationToken) -> Result<Seen
         let result =
             runtime.map_err(|error| Failure::Client(ClientError::Io(error))).and_then(|runtime| {
                 runtime.block_on(LocalSet::new().run_until(async {
+                    let pacer = Rc::new(Pacer::default());
                     tokio::select! {
-                        seen = follow(order) => seen,
+                        seen = follow(order, &pacer) => seen,
+                        ended = Rc::clone(&pacer).run() => Err(Failure::Client(
+                            ended.err().map_or(ClientError::Closed, ClientError::Io),
+                        )),
                         () = cancel.cancelled() => Err(Failure::Interrupted),
                     }
                 }))
@@ -105,7 +124,7 @@ pub(super) async fn run(order: Order, cancel: &CancellationToken) -> Result<Seen
     outcome.await.unwrap_or(Err(Failure::Client(ClientError::Closed)))
 }
 
-async fn follow(order: Order) -> Result<Seen> {
+async fn follow(order: Order, pacer: &Pacer) -> Result<Seen> {
     let feed = format!("/v1/apps/{}/feed", order.app.id);
     let now = order.api.expect("GET", &feed, None).await?;
     let cursor = text(&now, "/cursor", "GET /v1/apps/:id/feed")?.to_owned();
@@ -116,23 +135,33 @@ async fn follow(order: Order) -> Result<Seen> {
         let (api, feed) = (order.api.clone(), feed.clone());
         let (cursor, board, way) = (cursor.clone(), Rc::clone(&board), order.way);
         following.push(tokio::task::spawn_local(async move {
-            match way {
+            let ended = match way {
                 Way::LongPoll => poll(&api, &feed, cursor, connection, &board).await,
                 Way::Sse => stream(&api, &feed, &cursor, connection, &board).await,
-            }
+            };
+            ended.unwrap_or_else(|error| error.name().to_owned())
         }));
     }
     tokio::time::sleep(SETTLE).await;
-    let writer = write(&order, &board).await?;
+    let writer = write(&order, &board, pacer).await?;
     let expected = order.followers * board.borrow().acknowledged.len();
-    let heard = || board.borrow().heard.values().map(Vec::len).sum::<usize>();
     let deadline = Instant::now() + LINGER;
-    while heard() < expected && Instant::now() < deadline {
+    while board.borrow().deliveries(true) < expected && Instant::now() < deadline {
         tokio::time::sleep(LINGER_POLL).await;
     }
-    following.iter().for_each(tokio::task::JoinHandle::abort);
+    let mut ended = BTreeMap::new();
+    for follower in following {
+        if follower.is_finished() {
+            let why = follower.await.unwrap_or_else(|_| "failed".to_owned());
+            *ended.entry(why).or_default() += 1;
+        } else {
+            follower.abort();
+        }
+    }
     let board = board.borrow();
-    let mut seen = Seen { writer, each: histogram(), last: histogram(), missed: expected };
+    let unanswered = board.deliveries(false);
+    let (each, last) = (histogram(), histogram());
+    let mut seen = Seen { writer, each, last, missed: expected, unanswered, ended };
     for (number, at) in &board.acknowledged {
         let heard = board.heard.get(number).map(Vec::as_slice).unwrap_or_default();
         seen.missed = seen.missed.saturating_sub(heard.len());
@@ -150,7 +179,7 @@ fn histogram() -> Histogram<u64> {
 }
 
 /// Commits at a steady rate, each changing the app's one row to a number of its own.
-async fn write(order: &Order, board: &RefCell<Board>) -> Result<Recording> {
+async fn write(order: &Order, board: &RefCell<Board>, pacer: &Pacer) -> Result<Recording> {
     let head = order.api.head();
     let mut connection = order.api.endpoint().connect().await?;
     let mut recorder = Recorder::new(1, true);
@@ -161,7 +190,12 @@ async fn write(order: &Order, board: &RefCell<Board>) -> Result<Recording> {
     // The row begins with 0.
     for number in 1..=commits {
         let intended = Duration::from_secs_f64((number - 1) as f64 / order.rate);
-        tokio::time::sleep_until((start + intended).into()).await;
+        // After an answer that came too late the next commit is due at once, which is not the
+        // generator's lateness.
+        if start.elapsed() < intended {
+            pacer.until(start + intended).await;
+            recorder.record_lateness(start.elapsed().saturating_sub(intended));
+        }
         let body = format!(r#"{{"data":{{"n":{number}}}}}"#);
         let path = format_args!("{}/k0", order.app.collection());
         head.json(&mut request, "PATCH", path, body.as_bytes());
@@ -187,13 +221,14 @@ async fn write(order: &Order, board: &RefCell<Board>) -> Result<Recording> {
     Ok(Recording { recorder, elapsed, generator: GeneratorUse { cpu_s, busiest, threads: 1 } })
 }
 
+/// Polls until an answer is none; its status is answered.
 async fn poll(
     api: &Api,
     feed: &str,
     mut cursor: String,
     mut connection: Connection,
     board: &RefCell<Board>,
-) -> std::result::Result<(), ClientError> {
+) -> std::result::Result<String, ClientError> {
     let head = api.head();
     let mut request = Vec::new();
     loop {
@@ -204,6 +239,9 @@ async fn poll(
         }
         let answer = connection.exchange(&request).await?;
         let heard_at = Instant::now();
+        if !answer.is_ok() {
+            return Ok(format!("http_{}", answer.status));
+        }
         let page: Page = serde_json::from_slice(answer.body)
             .map_err(|_| ClientError::Protocol("a page of the feed"))?;
         page.events.iter().for_each(|event| hear(board, event, heard_at));
@@ -211,19 +249,21 @@ async fn poll(
     }
 }
 
+/// Reads the stream to its end; why it ended is answered.
 async fn stream(
     api: &Api,
     feed: &str,
     cursor: &str,
     mut connection: Connection,
     board: &RefCell<Board>,
-) -> std::result::Result<(), ClientError> {
+) -> std::result::Result<String, ClientError> {
     let since: String = url::form_urlencoded::byte_serialize(cursor.as_bytes()).collect();
     let mut request = Vec::new();
     let api = api.also("accept", "text/event-stream");
     api.head().bodiless(&mut request, "GET", format_args!("{feed}?since={since}"));
-    if connection.open_stream(&request).await? >= 300 {
-        return Err(ClientError::Protocol("no stream"));
+    let status = connection.open_stream(&request).await?;
+    if status >= 300 {
+        return Ok(format!("http_{status}"));
     }
     let mut text = Vec::new();
     while let Some(part) = connection.next_part().await? {
@@ -238,7 +278,7 @@ async fn stream(
         }
         text.drain(..=end);
     }
-    Ok(())
+    Ok("stream_ended".to_owned())
 }
 
 fn hear(board: &RefCell<Board>, event: &Event, at: Instant) {

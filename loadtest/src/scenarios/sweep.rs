@@ -11,6 +11,7 @@ use crate::{
     failure::Result,
     load::{Plan, traffic::Operation},
     result::{Better, Series},
+    stats::ms,
     target::App,
 };
 
@@ -67,7 +68,7 @@ pub async fn run(context: &mut Context, options: &Options) -> Result<()> {
         for run in 1..=context.load.runs {
             let plan: Plan = context.load.plan();
             let found = context.measure(&case, run, &plan, Arc::clone(&workload) as _).await?;
-            p99s.extend(found.corrected.map(|corrected| corrected.p99_us as f64 / 1000.0));
+            p99s.extend(found.corrected.map(|corrected| ms(corrected.p99_us)));
         }
         latencies.extend(crate::stats::median(&p99s).map(|p99| (size as f64, p99)));
     }

@@ -2,18 +2,14 @@
 //! compiles its schemas and starts its actor. Apps are woken one at a time, so that each figure is
 //! one wake's; the operating system's file cache is warm.
 
-use std::time::{Duration, Instant};
-
 use clap::Args;
-use tokio::time::timeout;
 
 use crate::{
     api::text,
-    client::ClientError,
     context::Context,
     failure::Result,
-    load::{GeneratorUse, Mode, Plan, Recorder, Recording, recorder::Sample, traffic::Constant},
-    result::{Better, Measurement, derive},
+    load::{Mode, Plan, one_by_one, traffic::Constant},
+    result::{Loop, Measurement, derive},
     target::App,
 };
 
@@ -63,14 +59,19 @@ pub async fn measure(context: &mut Context, run: usize, options: &Options) -> Re
 
     let plan = Plan { mode: Mode::Closed, connections: 1, ..context.load.plan() };
     let cpu = context.target.cpu();
-    let recording = wake_all(context, &apps).await?;
+    let api = &context.target.api;
+    let requests = apps.iter().map(|app| {
+        let mut request = Vec::new();
+        let path = format_args!("{}?limit=1", app.collection());
+        api.head().bodiless(&mut request, "GET", path);
+        request
+    });
+    let recording = one_by_one(api.endpoint(), requests, context.load.timeout).await?;
     let case = format!("wake/{}-rows", options.rows);
     let server = derive::server_cost(cpu, context.target.cpu(), context.target.resident());
     let one = Constant { request: Vec::new() };
     let found = derive::measurement(&case, run, &plan, &recording, &one, server);
-    let ms = |us: u64| us as f64 / 1000.0;
-    context.figure(&format!("{case}: p50"), "ms", Better::Lower, ms(found.service.p50_us));
-    context.figure(&format!("{case}: p99"), "ms", Better::Lower, ms(found.service.p99_us));
+    let found = Measurement { timing: Loop::ONE_BY_ONE, ..found };
     context.note(found, &recording, None)
 }
 
@@ -83,27 +84,4 @@ async fn count_awake(context: &Context, apps: &[App]) -> Result<usize> {
         awake += usize::from(text(&record, "/status", what)? != "dormant");
     }
     Ok(awake)
-}
-
-async fn wake_all(context: &Context, apps: &[App]) -> Result<Recording> {
-    let api = &context.target.api;
-    let (head, mut connection) = (api.head(), api.endpoint().connect().await?);
-    let mut recorder = Recorder::new(1, false);
-    let mut request = Vec::new();
-    let start = Instant::now();
-    for app in apps {
-        head.bodiless(&mut request, "GET", format_args!("{}?limit=1", app.collection()));
-        let sent = start.elapsed();
-        let exchanged = timeout(context.load.timeout, connection.exchange(&request)).await;
-        let answer = exchanged.map_err(|_| ClientError::Timeout)??;
-        let error = (!answer.is_ok()).then(|| format!("http_{}", answer.status));
-        let (lane, intended, done) = (0, sent, start.elapsed());
-        recorder.record(Sample { lane, intended, sent, done, error: error.as_deref() });
-    }
-    let elapsed = start.elapsed().max(Duration::from_nanos(1));
-    Ok(Recording {
-        recorder,
-        elapsed,
-        generator: GeneratorUse { threads: 1, ..Default::default() },
-    })
 }

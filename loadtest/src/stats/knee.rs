@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ms;
+
 /// Rates tried at most: a search ends, whatever the service does.
 const STEPS_MAX: usize = 24;
 /// The search ends when the first bad rate is at most this much above the last good one.
@@ -97,7 +99,6 @@ impl KneeSearch {
             ));
         }
         (seen.p99_us > self.bound.p99_us).then(|| {
-            let ms = |us: u64| us as f64 / 1000.0;
             format!("p99 {:.1} ms, bound {:.1} ms", ms(seen.p99_us), ms(self.bound.p99_us))
         })
     }

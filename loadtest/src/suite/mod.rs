@@ -13,7 +13,7 @@ use clap::Args;
 pub use table::markdown;
 
 use crate::{
-    cli::{at_least_one, duration, rate},
+    cli::{CLOSED_CONNECTIONS, at_least_one, duration, rate},
     context::Context,
     failure::Result,
     load::{Mode, Plan, traffic::Operation},
@@ -36,7 +36,7 @@ pub struct Options {
     #[arg(long, default_value = "6s", value_parser = duration, value_name = "TIME")]
     pub case_duration: Duration,
     /// Connections of the closed loops.
-    #[arg(long, default_value_t = 64)]
+    #[arg(long, default_value_t = CLOSED_CONNECTIONS)]
     pub loop_connections: usize,
     /// Writes a second at which latency is measured.
     #[arg(long, default_value_t = 2_000.0, value_parser = rate)]

@@ -24,9 +24,7 @@ pub fn markdown(result: &ResultFile) -> String {
         let is_detail = ["failed or dropped", "share of ceiling", "fairness"]
             .iter()
             .any(|detail| name.contains(detail));
-        // Waking one app after the other has no throughput to speak of.
-        let is_idle = name.starts_with("wake/") && name.ends_with("throughput");
-        if is_detail || is_idle {
+        if is_detail {
             continue;
         }
         let Some((middle, (low, high))) = median(&figure.values).zip(spread(&figure.values)) else {
@@ -55,7 +53,7 @@ pub fn markdown(result: &ResultFile) -> String {
         );
     }
     let closed = result.measurements.iter().find_map(|measurement| match measurement.timing {
-        Loop::Closed { connections } if connections > 1 => Some(connections),
+        Loop::Closed { connections, one_by_one: false } => Some(connections),
         _ => None,
     });
     if let Some(connections) = closed {

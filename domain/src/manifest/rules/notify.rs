@@ -2,7 +2,7 @@
 //!
 //! What is not here: templates' placeholders and sending.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use super::{Area, Trigger, body, each, subject, trigger};
 use crate::{
@@ -133,8 +133,16 @@ fn targets(
     refused: &mut Refused,
 ) -> Box<[NotifyTarget]> {
     let mut targets = Vec::new();
+    let mut named = HashSet::new();
     for (path, text) in members.some_strings("to") {
         match target(text, collection, scope) {
+            Ok(_) if !named.insert(text) => {
+                // A rule that was admitted before goes on, and tells each once.
+                if !scope.carried {
+                    let message = format!("{} is named twice", quoted_text(text));
+                    members.violations.push(path, message);
+                }
+            }
             Ok(target) => {
                 if target == NotifyTarget::Submitter && !scope.external_sending {
                     refused.submitter.push(path, "sending to outsiders is off in this deployment");

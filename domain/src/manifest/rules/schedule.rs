@@ -64,17 +64,7 @@ pub(super) fn parse(mut members: Members<'_, '_>, scope: &Scope<'_>) -> Option<S
         }
     }
     let offset_days = offset_days(&mut members);
-    let mut to = Vec::new();
-    for (path, text) in members.some_strings("to") {
-        match text {
-            "owner" => to.push(ScheduleTarget::Owner),
-            "members" => to.push(ScheduleTarget::Members),
-            _ => {
-                let message = format!("must be owner or members, not {}", quoted_text(text));
-                members.violations.push(path, message);
-            }
-        }
-    }
+    let to = targets(&mut members, scope);
     let when = when::parse(&mut members, when::Kinds::Level, collection.as_deref(), scope);
     let subject = subject(&mut members);
     let body = body(&mut members);
@@ -82,11 +72,33 @@ pub(super) fn parse(mut members: Members<'_, '_>, scope: &Scope<'_>) -> Option<S
         collection: Arc::clone(&collection?.name),
         date_field: date_field?.into(),
         offset_days: offset_days?,
-        to: to.into(),
+        to,
         when: when?,
         subject: subject?,
         body: body?,
     })
+}
+
+fn targets(members: &mut Members<'_, '_>, scope: &Scope<'_>) -> Box<[ScheduleTarget]> {
+    let mut targets = Vec::new();
+    for (path, text) in members.some_strings("to") {
+        let target = match text {
+            "owner" => ScheduleTarget::Owner,
+            "members" => ScheduleTarget::Members,
+            _ => {
+                let message = format!("must be owner or members, not {}", quoted_text(text));
+                members.violations.push(path, message);
+                continue;
+            }
+        };
+        if !targets.contains(&target) {
+            targets.push(target);
+        } else if !scope.carried {
+            // A rule that was admitted before goes on, and tells each once.
+            members.violations.push(path, format!("{} is named twice", quoted_text(text)));
+        }
+    }
+    targets.into()
 }
 
 fn offset_days(members: &mut Members<'_, '_>) -> Option<i32> {
