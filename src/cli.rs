@@ -175,7 +175,7 @@ fn serve(file: Option<&Path>, demo: bool) -> Result<(), String> {
         let state = server.state().clone();
         tokio::select! {
             () = server.stop() => match state.rooms.writer.health().broken {
-                // The stop itself may have come upon it.
+                // The last commits, made while the server stopped, may have found the disk broken.
                 true => Err(BROKEN.to_owned()),
                 false => ended,
             },

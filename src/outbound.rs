@@ -1,9 +1,9 @@
 //! Requests that the service itself makes: bounded in time and size, without following redirects.
 //!
 //! What is not here: which addresses may be asked. Those are the operator's settings; what a
-//! stranger names goes through `gate`.
+//! stranger names goes through `egress`.
 
-pub mod gate;
+pub mod egress;
 
 use std::{sync::Once, time::Duration};
 

@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use rookery::outbound::gate::{Gate, Lookup, trusted_origin};
+use rookery::outbound::egress::{Egress, Lookup, trusted_origin};
 use tokio::net::TcpListener;
 use url::Url;
 
@@ -34,8 +34,8 @@ async fn a_name_that_resolves_to_this_machine_is_not_connected_to() {
     let here: IpAddr = [127, 0, 0, 1].into();
     for addresses in [vec![here], vec!["93.184.215.14".parse().unwrap(), here]] {
         let (lookup, asked) = names(&addresses);
-        let gate = Gate::new(Vec::new(), lookup).unwrap();
-        let client = gate.client("endpoint", &url).unwrap();
+        let egress = Egress::new(Vec::new(), lookup).unwrap();
+        let client = egress.client("endpoint", &url).unwrap();
         let failed = client.post(url.clone()).send().await.unwrap_err();
         assert!(failed.is_connect(), "{failed:?}");
         assert_eq!(asked.load(Ordering::Relaxed), 1);
@@ -50,11 +50,11 @@ async fn only_a_trusted_origin_may_be_private_and_in_the_clear() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
     let (lookup, _) = names(&[]);
-    let gate = Gate::new(vec![trusted_origin(&origin).unwrap()], lookup).unwrap();
+    let egress = Egress::new(vec![trusted_origin(&origin).unwrap()], lookup).unwrap();
     let url = |text: &str| text.parse::<Url>().unwrap();
-    assert!(gate.client("endpoint", &url(&format!("{origin}/x"))).is_ok());
-    assert!(gate.client("endpoint", &url("http://127.0.0.1:1/x")).is_err());
-    assert!(gate.client("endpoint", &url(&origin.replace("//", "//a:b@"))).is_err());
+    assert!(egress.client("endpoint", &url(&format!("{origin}/x"))).is_ok());
+    assert!(egress.client("endpoint", &url("http://127.0.0.1:1/x")).is_err());
+    assert!(egress.client("endpoint", &url(&origin.replace("//", "//a:b@"))).is_err());
 }
 
 #[test]

@@ -161,6 +161,14 @@ impl RequestBody for Nothing {
     const BOUND: BodyBound = BodyBound::Small;
 }
 
+impl FromRequest<AppState> for Nothing {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
+        OptionalJson::from_request(request, state).await.map(|OptionalJson(nothing)| nothing)
+    }
+}
+
 /// A body as it came, read within the bounds of `bound`, and what it holds of the bytes that the
 /// server has for bodies. Whoever let it wait for the body is asked for its permission again.
 ///

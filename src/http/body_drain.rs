@@ -73,8 +73,8 @@ where
     B::Error: Into<BoxError>,
 {
     /// Reads what nobody has read, at most so many bytes. Where some of it stays unread the connection
-    /// has to [end](ReadOn::end): then this says what may still be read behind the answer.
-    pub async fn drain(&self, bytes_max: usize) -> Option<ReadOn> {
+    /// has to [end](DrainBudget::end): then this says what may still be read behind the answer.
+    pub async fn drain(&self, bytes_max: usize) -> Option<DrainBudget> {
         let left = self.0.as_ref()?;
         let rest = mem::replace(&mut *left.lock(), Rest::Lost);
         match rest {
@@ -82,18 +82,18 @@ where
             Rest::Unread(body) if body.size_hint().lower() <= bytes_max as u64 => {
                 // Boxed: nearly every body was read to its end.
                 let all_read = Box::pin(throw_away(body, bytes_max)).await;
-                (!all_read).then_some(ReadOn(0))
+                (!all_read).then_some(DrainBudget(0))
             }
-            Rest::Unread(_) | Rest::Lost => Some(ReadOn(bytes_max)),
+            Rest::Unread(_) | Rest::Lost => Some(DrainBudget(bytes_max)),
         }
     }
 }
 
 /// How many bytes may still come behind an answer that ends its connection, and are thrown away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReadOn(usize);
+pub struct DrainBudget(usize);
 
-impl ReadOn {
+impl DrainBudget {
     /// Has an answer say that its connection ends: otherwise a client may send its next request into one
     /// that is being closed.
     pub fn end<B>(self, answer: &mut Response<B>) {

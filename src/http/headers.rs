@@ -55,8 +55,8 @@ pub fn write_app(response: &mut Response, path_mode: bool) {
     }
 }
 
-/// What an app made is on its own origin at `/s/...`. Where the app lives at a path of the site,
-/// `base`, that is below it.
+/// Puts `base` before the path of `Location`, which handlers give as `/s/...`: where an app lives at a path
+/// of the site, what it made is below that.
 pub fn lead_below(base: &str, response: &mut Response) {
     let headers = response.headers_mut();
     let made = headers.get(header::LOCATION).and_then(|value| value.to_str().ok());

@@ -240,14 +240,14 @@ pub async fn path<const N: usize>(
     let template = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
     let value = |name| {
         let segments = template.split('/').zip(parts.uri.path().split('/'));
-        let mut named = segments.filter(|(segment, _)| parameter(segment) == Some(name));
+        let mut named = segments.filter(|(segment, _)| name_in(segment) == Some(name));
         named.next().map(|(_, text)| decoded(text))
     };
     names.map(value)
 }
 
 /// The name of a parameter, when the segment of a template is one.
-fn parameter(segment: &str) -> Option<&str> {
+pub fn name_in(segment: &str) -> Option<&str> {
     segment.strip_prefix('{')?.strip_suffix('}')
 }
 

@@ -20,9 +20,9 @@ const FOLLOWED: [&str; 6] = ["document", "iframe", "frame", "embed", "object", "
 
 /// Whether the request only looks.
 #[derive(Debug, Clone, Copy)]
-pub struct Looking(pub bool);
+pub struct Speculative(pub bool);
 
-impl<S: Sync> FromRequestParts<S> for Looking {
+impl<S: Sync> FromRequestParts<S> for Speculative {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {

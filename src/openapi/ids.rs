@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use rookery_domain::{id, slug};
+use rookery_domain::{id, row_key, slug};
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{ComponentsBuilder, ObjectBuilder, Ref, RefOr, Schema, Type},
@@ -94,27 +94,37 @@ pub(super) fn in_paths(components: ComponentsBuilder) -> ComponentsBuilder {
     components.schema(AppName::name(), AppName::schema())
 }
 
-/// The type of a parameter of a path of the site, where it is an id.
-pub(super) fn of_parameter(path: &str, name: &str) -> Option<Ref> {
+/// What the parameter `name` of a path of the site is: its type, and what the document says of it. `None`
+/// for one that the route describes itself.
+pub(super) fn of_parameter(path: &str, name: &str) -> Option<(RefOr<Schema>, &'static str)> {
     let of_id = |path: &str| {
         Some(match path.split('/').skip(1).take(3).collect::<Vec<_>>()[..] {
-            ["v1", "apps", _] => AppName::name(),
-            ["v1", "orgs", _] => OrgId::name(),
-            ["v1", "keys", _] => KeyId::name(),
-            ["v1", "self", "agents"] => AgentId::name(),
-            ["v1", "self", "sessions"] => SessionId::name(),
-            ["v1", "self", "transfers"] => TransferId::name(),
+            ["v1", "apps", _] => (AppName::name(), "The app's id or slug."),
+            ["v1", "orgs", _] => (OrgId::name(), "The organization's id."),
+            ["v1", "keys", _] => (KeyId::name(), "The id of the presented key."),
+            ["v1", "self", "agents"] => (AgentId::name(), "The agent's id."),
+            ["v1", "self", "sessions"] => (SessionId::name(), "The session's id."),
+            ["v1", "self", "transfers"] => (TransferId::name(), "The offer's id."),
             _ => return None,
         })
     };
-    let name = match name {
+    let (id, about) = match name {
         "id" => of_id(path)?,
-        "appId" => AppName::name(),
-        "human_id" => HumanId::name(),
-        "credential_id" => CredentialId::name(),
-        "grant_id" => GrantId::name(),
-        "token_id" => PreviewId::name(),
+        "appId" => (AppName::name(), "The app's id or slug."),
+        "human_id" => (HumanId::name(), "The member's id."),
+        "credential_id" => (CredentialId::name(), "The credential's id."),
+        "grant_id" => (GrantId::name(), "The link's id."),
+        "token_id" => (PreviewId::name(), "The token's id."),
+        "name" => {
+            let name = ObjectBuilder::new().schema_type(Type::String);
+            return Some((name.into(), "The collection."));
+        }
+        "key" => {
+            let key = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1));
+            let key = key.max_length(Some(row_key::CHARS_MAX)).into();
+            return Some((key, "The row's key, percent-encoded (`/` as `%2F`)."));
+        }
         _ => return None,
     };
-    Some(Ref::from_schema_name(name))
+    Some((Ref::from_schema_name(id).into(), about))
 }

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use axum::handler::Handler;
-use rookery_domain::{ErrorCode, row_key};
+use rookery_domain::ErrorCode;
 use utoipa::openapi::{
-    Content, ObjectBuilder, Ref, RefOr, ResponseBuilder, Schema, Type,
-    path::{Operation, ParameterBuilder, ParameterIn, PathItem},
+    Content, ObjectBuilder, Ref, RefOr, Required, ResponseBuilder, Schema, Type,
+    path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
     request_body::RequestBody,
     schema::SchemaType,
     security::SecurityRequirement,
@@ -18,7 +18,7 @@ use super::{PAGE, error_content, headers, ids};
 use crate::{
     http::{
         auth::permission::{Permission, Scheme},
-        params::INCLUDE_DELETED,
+        params::{self, INCLUDE_DELETED},
     },
     state::AppState,
 };
@@ -32,7 +32,7 @@ const OF_BOUNDS: &[ErrorCode] = &[ErrorCode::CliUpgradeRequired, ErrorCode::Rate
 
 /// The extractors of a handler, the first of which is its permission. A handler without a
 /// permission does not compile as an operation: public routes take
-/// [`Public`](crate::http::auth::permission::Public) or, where links lead, `Door`.
+/// [`Public`](crate::http::auth::permission::Public) or, where links lead, `PublicLink`.
 pub trait Extractors {
     /// The permission.
     type Permission: Permission;
@@ -91,7 +91,7 @@ where
                 .filter(checked);
             complete::<T::Permission>(operation, codes);
             identify(operation, path);
-            type_parameters(operation, template);
+            describe_path(operation, template);
         }
     }
     routes
@@ -107,19 +107,23 @@ fn identify(operation: &mut Operation, path: &str) {
     }
 }
 
-/// Says of the parameters in the path which kind of id each is, and how long a row's key.
-fn type_parameters(operation: &mut Operation, template: &str) {
-    for parameter in operation.parameters.iter_mut().flatten() {
-        let RefOr::T(parameter) = parameter else { continue };
-        if parameter.parameter_in != ParameterIn::Path {
-            continue;
-        }
-        if let Some(id) = ids::of_parameter(template, &parameter.name) {
-            parameter.schema = Some(id.into());
-        } else if parameter.name == "key" {
-            let key = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1));
-            parameter.schema = Some(key.max_length(Some(row_key::CHARS_MAX)).into());
-        }
+/// Puts the parameters of the path in front of all others: what each is called on every route is said in
+/// one place.
+fn describe_path(operation: &mut Operation, template: &str) {
+    let names = template.split('/').filter_map(params::name_in);
+    let of_path = names.filter_map(|name| {
+        let (schema, about) = ids::of_parameter(template, name)?;
+        let parameter = ParameterBuilder::new()
+            .name(name)
+            .parameter_in(ParameterIn::Path)
+            .required(Required::True)
+            .description(Some(about))
+            .schema(Some(schema));
+        Some(parameter.build().into())
+    });
+    let of_path: Vec<RefOr<Parameter>> = of_path.collect();
+    if !of_path.is_empty() {
+        operation.parameters.get_or_insert_default().splice(..0, of_path);
     }
 }
 

@@ -53,7 +53,7 @@ impl Told {
         *self = Self { refused: found.is_err(), at: Some(Instant::now()) };
         match found {
             Ok(()) => tracing::info!("ready again"),
-            // Somebody has asked for it.
+            // The stop was asked for: nothing to warn of.
             Err(error) if is_draining => tracing::info!(%error, "not ready"),
             Err(error) => tracing::warn!(%error, "not ready"),
         }

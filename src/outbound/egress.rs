@@ -26,7 +26,7 @@ pub type Lookup =
 
 /// Lets requests out.
 #[derive(Clone)]
-pub struct Gate {
+pub struct Egress {
     /// Speaks to the public internet and nothing else.
     public: Client,
     /// Speaks to the origins of the settings.
@@ -34,7 +34,7 @@ pub struct Gate {
     trusted_origins: Arc<[Origin]>,
 }
 
-impl Gate {
+impl Egress {
     /// A gate to the public internet, and to `trusted_origins` wherever they are.
     ///
     /// # Errors

@@ -23,7 +23,7 @@ pub use subscription::Subscription;
 use crate::{
     boot::BootError,
     config::Config,
-    outbound::gate::{Gate, system_lookup, trusted_origin},
+    outbound::egress::{Egress, system_lookup, trusted_origin},
     task::until_it_ends,
 };
 use send::Sender;
@@ -36,7 +36,7 @@ const QUEUED_MAX: usize = 1_000;
 #[derive(Clone)]
 pub struct Push {
     queue: mpsc::Sender<(Addressee, PushMessage)>,
-    gate: Gate,
+    egress: Egress,
     public_key: String,
 }
 
@@ -64,7 +64,7 @@ impl Push {
     ) -> Result<Self, BootError> {
         let trusted = &config.push.trusted_origins;
         let trusted = trusted.iter().filter_map(|origin| trusted_origin(origin)).collect();
-        let gate = Gate::new(trusted, system_lookup())
+        let egress = Egress::new(trusted, system_lookup())
             .map_err(|_| BootError::Setting("push: this system has no trust anchors"))?;
         let vapid = Vapid::open(db, key, contact(config, public_url)).await?;
         let public_key = vapid.public_key().to_owned();
@@ -74,12 +74,12 @@ impl Push {
             key: key.clone(),
             clock: clock.clone(),
             site: public_url.to_owned(),
-            gate: gate.clone(),
+            egress: egress.clone(),
             vapid,
         };
         let (sender, mut waiting) = (Arc::new(sender), waiting);
         tokio::spawn(until_it_ends("push", async move || sender.run(&mut waiting, &drain).await));
-        Ok(Self { queue, gate, public_key })
+        Ok(Self { queue, egress, public_key })
     }
 
     /// The VAPID public key, as browsers take it: base64url of the uncompressed point.
@@ -90,8 +90,8 @@ impl Push {
 
     /// Which endpoints may be spoken to.
     #[must_use]
-    pub const fn gate(&self) -> &Gate {
-        &self.gate
+    pub const fn egress(&self) -> &Egress {
+        &self.egress
     }
 
     /// Tells somebody something, off the request. When too much waits already, it is not told.

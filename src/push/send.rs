@@ -20,7 +20,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{Addressee, PushMessage, Subscription, vapid::Vapid};
-use crate::outbound::gate::Gate;
+use crate::outbound::egress::Egress;
 
 /// Messages that are on their way at a time, those that wait for another try included.
 const UNDER_WAY_MAX: usize = 512;
@@ -47,7 +47,7 @@ pub(super) struct Sender {
     pub(super) key: ServerKey,
     pub(super) clock: Clock,
     pub(super) site: String,
-    pub(super) gate: Gate,
+    pub(super) egress: Egress,
     pub(super) vapid: Vapid,
 }
 
@@ -154,7 +154,7 @@ impl Sender {
 
     async fn post(&self, browser: &Subscription, message: Vec<u8>) -> Result<Outcome> {
         let endpoint = browser.endpoint();
-        let Ok(client) = self.gate.client("endpoint", endpoint) else {
+        let Ok(client) = self.egress.client("endpoint", endpoint) else {
             // The settings have changed since it was let in.
             return Ok(Outcome::Refused(None));
         };

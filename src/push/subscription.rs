@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use url::Url;
 use web_push_native::{Auth, encrypt, p256::PublicKey};
 
-use crate::outbound::gate::Gate;
+use crate::outbound::egress::Egress;
 
 /// Characters of an endpoint.
 pub const ENDPOINT_CHARS_MAX: usize = 2_048;
@@ -39,13 +39,13 @@ impl Subscription {
     ///
     /// # Errors
     /// `invalid_request`, naming the member.
-    pub fn parse(endpoint: &str, p256dh: &str, auth: &str, gate: &Gate) -> Result<Self> {
+    pub fn parse(endpoint: &str, p256dh: &str, auth: &str, egress: &Egress) -> Result<Self> {
         let this = Self {
             endpoint: parse_endpoint(endpoint)?,
             p256dh: p256dh.to_owned(),
             auth: auth.to_owned(),
         };
-        gate.client("endpoint", &this.endpoint)?;
+        egress.client("endpoint", &this.endpoint)?;
         this.keys()?;
         Ok(this)
     }

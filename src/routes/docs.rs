@@ -13,13 +13,13 @@ use crate::{
     state::AppState,
 };
 
-/// The media types of these pages.
+/// The media type of a page.
 pub const HTML: &str = "text/html; charset=utf-8";
-/// As [`HTML`].
+/// The media type of the OpenAPI document.
 pub const JSON: &str = "application/json";
-/// As [`HTML`].
+/// The media type of a text with marks.
 pub const MARKDOWN: &str = "text/markdown; charset=utf-8";
-/// As [`HTML`].
+/// The media type of a plain text.
 pub const TEXT: &str = "text/plain; charset=utf-8";
 
 static STYLE: LazyLock<Packed> =

@@ -106,7 +106,7 @@ impl OwnerPost {
         let Some(request) = request else {
             return app.apply(caller, op).await.map(Idempotent::Fresh);
         };
-        // Of a reply that nobody asked for the first caller is told `internal`, too.
+        // What is kept for a reply of another kind than was asked for: the first caller is told `internal`, too.
         let none = StoredResponse { status: 500, location: None, body: String::new() };
         let idempotency = Idempotency {
             request,

@@ -13,57 +13,61 @@ use std::{
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::stream::Owed;
+use super::stream::Outstanding;
 
 /// The connections of one listener that may be told to leave.
 #[derive(Debug, Default)]
-pub(super) struct Crowd {
+pub(super) struct ConnectionRegistry {
     /// By their numbers, so in the order in which they came.
-    guests: Mutex<BTreeMap<u64, Guest>>,
+    registered: Mutex<BTreeMap<u64, Registered>>,
     next: AtomicU64,
 }
 
 #[derive(Debug)]
-struct Guest {
-    owed: Owed,
+struct Registered {
+    outstanding: Outstanding,
     leave: CancellationToken,
-    /// [`Owed::idles_at`] at the last look.
+    /// [`Outstanding::idles_at`] at the last look.
     idled_at: Option<usize>,
 }
 
-/// A connection's place in the crowd, until it is dropped.
+/// A connection's place among them, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Stay {
-    crowd: Arc<Crowd>,
+pub(super) struct Registration {
+    registry: Arc<ConnectionRegistry>,
     number: u64,
 }
 
-impl Crowd {
-    /// Takes in a connection that owes `owed`, and is told to go by `leave`.
-    pub(super) fn enter(self: &Arc<Self>, owed: Owed, leave: CancellationToken) -> Stay {
+impl ConnectionRegistry {
+    /// Registers a connection with what it still owes, which is told to go by `leave`.
+    pub(super) fn enter(
+        self: &Arc<Self>,
+        outstanding: Outstanding,
+        leave: CancellationToken,
+    ) -> Registration {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        self.guests.lock().insert(number, Guest { owed, leave, idled_at: None });
-        Stay { crowd: Arc::clone(self), number }
+        self.registered.lock().insert(number, Registered { outstanding, leave, idled_at: None });
+        Registration { registry: Arc::clone(self), number }
     }
 
     /// Looks at everybody, and tells those to leave who have idled since the last look: at most
     /// `places`, first who came first.
     pub(super) fn make_room(&self, places: usize) {
         let mut left = places;
-        for guest in self.guests.lock().values_mut() {
-            let idles_at = guest.owed.idles_at();
-            let has_idled = idles_at.is_some() && idles_at == guest.idled_at;
-            guest.idled_at = idles_at;
-            if has_idled && left > 0 && !guest.leave.is_cancelled() {
-                guest.leave.cancel();
+        for one in self.registered.lock().values_mut() {
+            let idles_at = one.outstanding.idles_at();
+            let has_idled = idles_at.is_some() && idles_at == one.idled_at;
+            one.idled_at = idles_at;
+            if has_idled && left > 0 && !one.leave.is_cancelled() {
+                one.leave.cancel();
                 left -= 1;
             }
         }
     }
 }
 
-impl Drop for Stay {
+impl Drop for Registration {
     fn drop(&mut self) {
-        self.crowd.guests.lock().remove(&self.number);
+        self.registry.registered.lock().remove(&self.number);
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn connections_max(wanted: usize) -> usize {
         Ok(()) => hard,
         Err(_) => soft,
     };
-    // Of few, half.
+    // Where the limit is so low that the reserve would leave next to nothing, connections get half of it.
     let left = files.saturating_sub(FILES_RESERVED).max(files / 2);
     let possible = usize::try_from(left).unwrap_or(usize::MAX).min(wanted);
     if possible < wanted {

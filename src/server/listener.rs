@@ -24,10 +24,10 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    crowd::Crowd,
-    stream::{Answer, Owed, Stream, is_late_head},
+    connection_registry::ConnectionRegistry,
+    stream::{Answer, Outstanding, Stream, is_late_head},
 };
-use crate::http::{body_drain::ReadOn, edge::Edge};
+use crate::http::{body_drain::DrainBudget, edge::Edge};
 
 /// Bytes of a request's head, and of hyper's read buffer.
 const HEAD_BYTES_MAX: usize = 64 << 10;
@@ -116,8 +116,8 @@ pub(super) async fn serve(
 ) {
     let slots = Arc::new(Semaphore::new(limits.connections_max.min(Semaphore::MAX_PERMITS)));
     let connections = TaskTracker::new();
-    let crowd = Arc::new(Crowd::default());
-    connections.spawn(make_room(Arc::clone(&crowd), Arc::clone(&slots), limits, drain.clone()));
+    let registry = Arc::new(ConnectionRegistry::default());
+    connections.spawn(make_room(Arc::clone(&registry), Arc::clone(&slots), limits, drain.clone()));
     // Whoever comes while no place is free, or no file, writes one line a second.
     let (refusals, waits) = (Lines::default(), Lines::default());
     loop {
@@ -133,9 +133,9 @@ pub(super) async fn serve(
         };
         match accepted {
             Ok((stream, peer, slot)) => {
-                let (edge, crowd) = (Arc::clone(&edge), Arc::clone(&crowd));
+                let (edge, registry) = (Arc::clone(&edge), Arc::clone(&registry));
                 let limits = limits.with_free(slots.available_permits());
-                let ways = (limits, crowd, drain.clone());
+                let ways = (limits, registry, drain.clone());
                 connections.spawn(connection(stream, peer, slot, edge, ways));
             }
             Err(error) => {
@@ -166,7 +166,7 @@ async fn accept(
 
 /// While few places are free, has connections that idle make room; until the drain begins.
 async fn make_room(
-    crowd: Arc<Crowd>,
+    registry: Arc<ConnectionRegistry>,
     slots: Arc<Semaphore>,
     limits: Limits,
     drain: CancellationToken,
@@ -174,7 +174,7 @@ async fn make_room(
     while timeout(HURRIED, drain.cancelled()).await.is_err() {
         let missing = limits.missing(slots.available_permits());
         if missing > 0 {
-            crowd.make_room(missing);
+            registry.make_room(missing);
         }
     }
 }
@@ -184,14 +184,14 @@ async fn connection(
     peer: SocketAddr,
     slot: OwnedSemaphorePermit,
     edge: Arc<Edge>,
-    (limits, crowd, drain): (Limits, Arc<Crowd>, CancellationToken),
+    (limits, registry, drain): (Limits, Arc<ConnectionRegistry>, CancellationToken),
 ) {
     let counted = edge.open_connection();
     if !speaks(&stream, limits, &drain).await {
         return;
     }
     // Boxed: a connection that has not spoken yet needs no room for it.
-    Box::pin(http(stream, peer, Arc::clone(&edge), (limits, crowd, drain))).await;
+    Box::pin(http(stream, peer, Arc::clone(&edge), (limits, registry, drain))).await;
     drop(counted);
     drop(slot);
 }
@@ -201,25 +201,25 @@ async fn http(
     stream: TcpStream,
     peer: SocketAddr,
     edge: Arc<Edge>,
-    (limits, crowd, drain): (Limits, Arc<Crowd>, CancellationToken),
+    (limits, registry, drain): (Limits, Arc<ConnectionRegistry>, CancellationToken),
 ) {
-    let (owed, leave) = (Owed::default(), drain.child_token());
+    let (outstanding, leave) = (Outstanding::default(), drain.child_token());
     let is_proxy = edge.is_trusted(peer);
     // A proxy's request must not meet a connection that closes.
-    let _stay = (!is_proxy).then(|| crowd.enter(owed.clone(), leave.clone()));
+    let _registration = (!is_proxy).then(|| registry.enter(outstanding.clone(), leave.clone()));
     // hyper has one bound for both. Where idling may take longer, the stream sees to heads.
     let (idle_timeout, head_timeout) = match is_proxy {
         true => (limits.proxy_idle_timeout, Some(limits.header_timeout)),
         false => (limits.header_timeout, None),
     };
-    let stream = Stream::new(stream, limits.write_timeout, head_timeout, owed.clone());
+    let stream = Stream::new(stream, limits.write_timeout, head_timeout, outstanding.clone());
     let service = service_fn(|request: hyper::Request<Incoming>| {
-        let (edge, owed) = (Arc::clone(&edge), owed.request());
+        let (edge, outstanding) = (Arc::clone(&edge), outstanding.request());
         // Boxed, because hyper keeps room for it while a connection is idle, too.
         Box::pin(async move {
             let answer = edge.handle(request, peer).await;
-            owed.reads_on(ReadOn::behind(&answer));
-            Ok::<_, Infallible>(answer.map(|body| Answer::new(body, owed)))
+            outstanding.reads_on(DrainBudget::behind(&answer));
+            Ok::<_, Infallible>(answer.map(|body| Answer::new(body, outstanding)))
         })
     });
     let connection = http1::Builder::new()
@@ -234,7 +234,7 @@ async fn http(
             // That the client left, did not read, or asked for nothing more, is its affair.
             if let Err(error) = ended
                 && (error.is_parse()
-                    || error.is_timeout() && owed.awaits_head()
+                    || error.is_timeout() && outstanding.awaits_head()
                     || is_late_head(&error))
             {
                 edge.tell_bad_head(peer, &error);
@@ -245,7 +245,7 @@ async fn http(
     }
     // What a connection that owes nothing waits for is the rest of a request's head.
     poll_fn(|cx| match connection.as_mut().poll(cx) {
-        Poll::Pending if !owed.is_nothing() => Poll::Pending,
+        Poll::Pending if !outstanding.is_nothing() => Poll::Pending,
         _ => Poll::Ready(()),
     })
     .await;

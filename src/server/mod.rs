@@ -1,7 +1,7 @@
 //! Starting and stopping: binds both listeners, puts the boundary in front of the router, drains.
 //! How one connection is served is in `listener`.
 
-mod crowd;
+mod connection_registry;
 mod files;
 mod listener;
 pub mod signal;

@@ -37,10 +37,10 @@ const DISCARD_BYTES: usize = 8 << 10;
 /// How much a connection owes: requests whose head was complete and whose answer is not, and a
 /// write that waits.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Owed(Arc<Debts>);
+pub(super) struct Outstanding(Arc<OutstandingCounts>);
 
 #[derive(Debug, Default)]
-struct Debts {
+struct OutstandingCounts {
     open: AtomicUsize,
     /// How many there ever were.
     begun: AtomicUsize,
@@ -52,18 +52,18 @@ struct Debts {
 
 /// One thing owed, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Debt(Owed);
+pub(super) struct OutstandingGuard(Outstanding);
 
-impl Debt {
+impl OutstandingGuard {
     /// So many bytes of this request are read, and thrown away, once its answer was the last one.
     pub(super) fn reads_on(&self, bytes_max: usize) {
         self.0.0.unread.store(bytes_max, Ordering::Relaxed);
     }
 }
 
-impl Owed {
+impl Outstanding {
     /// A request, whose head is complete.
-    pub(super) fn request(&self) -> Debt {
+    pub(super) fn request(&self) -> OutstandingGuard {
         self.0.awaits_head.store(false, Ordering::Relaxed);
         self.one()
     }
@@ -73,10 +73,10 @@ impl Owed {
         self.0.awaits_head.load(Ordering::Relaxed)
     }
 
-    fn one(&self) -> Debt {
+    fn one(&self) -> OutstandingGuard {
         self.0.open.fetch_add(1, Ordering::Relaxed);
         self.0.begun.fetch_add(1, Ordering::Relaxed);
-        Debt(self.clone())
+        OutstandingGuard(self.clone())
     }
 
     pub(super) fn is_nothing(&self) -> bool {
@@ -93,7 +93,7 @@ impl Owed {
     }
 }
 
-impl Drop for Debt {
+impl Drop for OutstandingGuard {
     fn drop(&mut self) {
         self.0.0.open.fetch_sub(1, Ordering::Relaxed);
     }
@@ -103,12 +103,12 @@ impl Drop for Debt {
 #[derive(Debug)]
 pub(super) struct Answer {
     body: Body,
-    _owed: Debt,
+    _outstanding: OutstandingGuard,
 }
 
 impl Answer {
-    pub(super) const fn new(body: Body, owed: Debt) -> Self {
-        Self { body, _owed: owed }
+    pub(super) const fn new(body: Body, outstanding: OutstandingGuard) -> Self {
+        Self { body, _outstanding: outstanding }
     }
 }
 
@@ -159,7 +159,7 @@ struct Unread {
     bytes_max: usize,
     deadline: Pin<Box<Sleep>>,
     /// Until then its client is owed the answer still.
-    _owed: Debt,
+    _outstanding: OutstandingGuard,
 }
 
 impl Unread {
@@ -189,7 +189,7 @@ pub(super) struct Stream {
     socket: TcpStream,
     write_timeout: Duration,
     head_timeout: Option<Duration>,
-    owed: Owed,
+    outstanding: Outstanding,
     head: Option<Head>,
     /// Set while a write waits. Most never do, and need no timer.
     stalled: Option<Stalled>,
@@ -202,7 +202,7 @@ pub(super) struct Stream {
 #[derive(Debug)]
 struct Stalled {
     deadline: Pin<Box<Sleep>>,
-    _owed: Debt,
+    _outstanding: OutstandingGuard,
 }
 
 impl Stream {
@@ -210,20 +210,29 @@ impl Stream {
         socket: TcpStream,
         write_timeout: Duration,
         head_timeout: Option<Duration>,
-        owed: Owed,
+        outstanding: Outstanding,
     ) -> Self {
         let (head, stalled, half_closed, unread) = (None, None, None, None);
-        Self { socket, write_timeout, head_timeout, owed, head, stalled, half_closed, unread }
+        Self {
+            socket,
+            write_timeout,
+            head_timeout,
+            outstanding,
+            head,
+            stalled,
+            half_closed,
+            unread,
+        }
     }
 
     /// Looks whether a head begins with what a read brought, and whether the rest of one may still
     /// be waited for.
     fn watch_head(&mut self, cx: &mut Context<'_>, read: Poll<usize>) -> io::Result<()> {
         let Some(head_timeout) = self.head_timeout else { return Ok(()) };
-        let owed_before = self.owed.begun();
+        let owed_before = self.outstanding.begun();
         self.head.take_if(|head| head.owed_before != owed_before);
         match (read, &mut self.head) {
-            (Poll::Ready(1..), head @ None) if self.owed.is_nothing() => {
+            (Poll::Ready(1..), head @ None) if self.outstanding.is_nothing() => {
                 let deadline = Instant::now() + head_timeout;
                 *head = Some(Head { deadline, owed_before, timer: None });
             }
@@ -250,11 +259,11 @@ impl AsyncRead for Stream {
         let bytes = buf.filled().len() - before;
         this.watch_head(cx, if read.is_pending() { Poll::Pending } else { Poll::Ready(bytes) })?;
         let read = ready!(read);
-        if bytes > 0 && this.owed.is_nothing() {
-            this.owed.0.awaits_head.store(true, Ordering::Relaxed);
+        if bytes > 0 && this.outstanding.is_nothing() {
+            this.outstanding.0.awaits_head.store(true, Ordering::Relaxed);
         }
         let is_end = read.is_ok() && bytes == 0 && buf.remaining() > 0;
-        if is_end && !this.owed.is_nothing() {
+        if is_end && !this.outstanding.is_nothing() {
             let until = this.half_closed.get_or_insert_with(|| Box::pin(sleep(HALF_CLOSED_MAX)));
             ready!(until.as_mut().poll(cx));
         }
@@ -284,7 +293,7 @@ impl AsyncWrite for Stream {
         }
         let stalled = this.stalled.get_or_insert_with(|| Stalled {
             deadline: Box::pin(sleep(this.write_timeout)),
-            _owed: this.owed.one(),
+            _outstanding: this.outstanding.one(),
         });
         ready!(stalled.deadline.as_mut().poll(cx));
         this.stalled = None;
@@ -313,7 +322,7 @@ impl AsyncWrite for Stream {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        let bytes_max = this.owed.0.unread.load(Ordering::Relaxed);
+        let bytes_max = this.outstanding.0.unread.load(Ordering::Relaxed);
         if this.unread.is_none() {
             ready!(Pin::new(&mut this.socket).poll_shutdown(cx))?;
         }
@@ -323,7 +332,7 @@ impl AsyncWrite for Stream {
         let unread = this.unread.get_or_insert_with(|| Unread {
             bytes_max,
             deadline: Box::pin(sleep(body_drain::TIME_MAX)),
-            _owed: this.owed.one(),
+            _outstanding: this.outstanding.one(),
         });
         unread.poll_read(&mut this.socket, cx).map(Ok)
     }

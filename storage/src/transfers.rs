@@ -36,7 +36,7 @@ record!(Transfer: id, app, email, offered_by, created_at);
 
 /// What of an app goes over to whoever takes it, and goes on working in others' hands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Along {
+pub struct TransferContents {
     /// Members, but for the one that it is offered to: an owner is no member.
     pub members: u64,
     /// Grant links that have not ended.
@@ -51,7 +51,7 @@ pub struct Along {
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn along(db: &Db, app: AppId, email: &str, now: Timestamp) -> Result<Along> {
+pub async fn along(db: &Db, app: AppId, email: &str, now: Timestamp) -> Result<TransferContents> {
     let (members, grants, credentials, domains) = db
         .one(
             "select
@@ -68,7 +68,7 @@ pub async fn along(db: &Db, app: AppId, email: &str, now: Timestamp) -> Result<A
             args![app, now, CredentialStatus::Revoked, email],
         )
         .await?;
-    Ok(Along { members, grants, credentials, domains })
+    Ok(TransferContents { members, grants, credentials, domains })
 }
 
 /// How an offer ended. Only `Offered` has changed anything.

@@ -93,8 +93,8 @@ fn the_connections_are_set_up_for_durability() {
 fn who_holds_the_baton_keeps_cold_writes_waiting() {
     on_sqlite(async |test: &TestDb| {
         let Db::Sqlite(sqlite) = &test.db else { unreachable!() };
-        let baton = sqlite.baton();
-        let held = baton.lock().await;
+        let write_lock = sqlite.write_lock();
+        let held = write_lock.lock().await;
         let db = test.db.clone();
         let write = tokio::spawn(async move { meta::set(&db, "k", "v").await });
         // Another write connection gets the file's lock at once, because nobody else has it.
@@ -117,8 +117,8 @@ fn who_holds_the_baton_keeps_cold_writes_waiting() {
 fn the_writer_waits_for_one_cold_write_however_many_there_are() {
     on_sqlite(async |test: &TestDb| {
         let Db::Sqlite(sqlite) = &test.db else { unreachable!() };
-        let baton = sqlite.baton();
-        let held = baton.lock().await;
+        let write_lock = sqlite.write_lock();
+        let held = write_lock.lock().await;
         let cold: Vec<_> = (0..20)
             .map(|n| {
                 let db = test.db.clone();
@@ -128,7 +128,7 @@ fn the_writer_waits_for_one_cold_write_however_many_there_are() {
         for _ in 0..200 {
             tokio::task::yield_now().await;
         }
-        let mut writer = Box::pin(baton.clone().lock_owned());
+        let mut writer = Box::pin(write_lock.clone().lock_owned());
         let asked = poll_fn(|cx| Poll::Ready(writer.as_mut().poll(cx))).await;
         assert!(asked.is_pending());
         drop(held);

@@ -271,7 +271,7 @@ async fn of_who_is_refused_at_the_door_a_megabyte_is_read_at_most() {
         if let Some(read_on) = read_on {
             read_on.end(&mut answer);
         }
-        assert_eq!(body_drain::ReadOn::behind(&answer), 0, "what may be read was read");
+        assert_eq!(body_drain::DrainBudget::behind(&answer), 0, "what may be read was read");
         read.load(Ordering::Relaxed)
     };
     assert_eq!(read_of(8, true).await, 8 * CHUNK);

@@ -16,7 +16,7 @@ use rookery_storage::{
     apps,
     humans::Human,
     idempotency::KeepResponse,
-    transfers::{self, Along, OfferOutcome, Transfer},
+    transfers::{self, OfferOutcome, Transfer, TransferContents},
 };
 
 use super::{Control, to_the_end, too_many_apps};
@@ -35,7 +35,7 @@ pub struct Offer {
     /// The app's record.
     pub record: Arc<AppRecord>,
     /// What goes over with it.
-    pub along: Along,
+    pub along: TransferContents,
 }
 
 /// An app that was taken.
@@ -107,7 +107,7 @@ impl Control {
     }
 
     /// What goes over with the app of an offer.
-    async fn along(&self, Transfer { app, email, .. }: &Transfer) -> Result<Along> {
+    async fn along(&self, Transfer { app, email, .. }: &Transfer) -> Result<TransferContents> {
         Ok(transfers::along(&self.db, *app, email, self.env().clock.now()).await?)
     }
 

@@ -9,7 +9,7 @@ use url::Url;
 use super::{fail, is_host_name, positive};
 use crate::{
     config::{AppsMode, Config, ConfigError},
-    outbound::gate::trusted_origin,
+    outbound::egress::trusted_origin,
 };
 
 /// What the address of a database may carry behind its question mark.

@@ -18,7 +18,7 @@ use crate::{error::ApiError, state::AppState};
 /// What a request was let in by, as far as it can end while the request waits. The end of a service
 /// credential and of a visitor's link is the app's to tell.
 #[derive(Debug, Clone)]
-pub enum Leave {
+pub enum CredentialWatch {
     /// Nothing that ends.
     Unbounded,
     /// An agent's key, or a session of the site.
@@ -27,7 +27,7 @@ pub enum Leave {
     Visitor(Arc<Participant>),
 }
 
-impl Leave {
+impl CredentialWatch {
     /// What a test session ends with that the request asks for, if its key or session may ask.
     #[must_use]
     pub fn asked_by(&self) -> Option<AskedBy> {
@@ -72,7 +72,7 @@ impl Leave {
     }
 }
 
-impl FromRequestParts<AppState> for Leave {
+impl FromRequestParts<AppState> for CredentialWatch {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {

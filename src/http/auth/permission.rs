@@ -69,7 +69,7 @@ pub struct Public;
 /// The same for routes that links and redirects lead to: whoever sent the browser here may have
 /// added parameters of its own, as mail programs and identity providers do.
 #[derive(Debug, Clone, Copy)]
-pub struct Door;
+pub struct PublicLink;
 
 /// An agent, claimed or not.
 #[derive(Debug, Clone, Copy)]
@@ -266,13 +266,13 @@ macro_rules! permission {
 
 permission!(Public: "Anybody.", [], [], optional false, |parts, _state| Self);
 
-impl Permission for Door {
+impl Permission for PublicLink {
     const SCHEMES: &'static [Scheme] = &[];
     const WHO: &'static str = "Anybody.";
     const CODES: &'static [ErrorCode] = &[];
 }
 
-impl FromRequestParts<AppState> for Door {
+impl FromRequestParts<AppState> for PublicLink {
     type Rejection = ApiError;
 
     async fn from_request_parts(_: &mut Parts, _: &AppState) -> Result<Self, ApiError> {

@@ -67,7 +67,6 @@ pub async fn delete_account(
         return Err(Error::invalid("`confirm_email` is not the account's address").into());
     }
     let shared = state.clone();
-    // Whom it concerns hears of it, also where whoever asked does not wait for the answer.
     to_the_end(async move {
         let closed = shared.rooms.directory.close_account(caller.human, typed).await;
         if closed.as_ref().is_err_and(Error::is_unknown_outcome) {

@@ -13,7 +13,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::HumanSession,
-        body::{Nothing, OptionalJson},
+        body::Nothing,
         paging::Paging,
         params::{PathId, StrictQuery},
         reply::Page,
@@ -78,14 +78,13 @@ pub async fn list_sessions(
 /// that none has fetched end too.
 #[utoipa::path(
     delete, path = "/v1/self/sessions/{id}", tag = "Account",
-    params(("id" = String, Path, description = "The session's id")),
     responses((status = 204, description = "Ended")),
 )]
 pub async fn end_session(
     caller: HumanSession,
     State(state): State<AppState>,
     PathId(id): PathId<SessionId>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<Response> {
     state.rooms.directory.end_session(caller.human, id).await?;
     let mut response = StatusCode::NO_CONTENT.into_response();
@@ -106,7 +105,7 @@ pub async fn end_session(
 pub async fn end_sessions(
     caller: HumanSession,
     State(state): State<AppState>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<Response> {
     state.rooms.directory.sign_out_everywhere(caller.human).await?;
     let mut response = StatusCode::NO_CONTENT.into_response();

@@ -12,7 +12,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::{AnyState, AppOwner},
-        body::{Nothing, OptionalJson},
+        body::Nothing,
     },
     routes::notices::{self, Deed},
     state::AppState,
@@ -27,17 +27,15 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 /// owner does it, the owner is told by mail.
 #[utoipa::path(
     delete, path = "/v1/apps/{id}", tag = "Apps",
-    params(("id" = String, Path, description = "The app's id or slug")),
     responses((status = 204, description = "It is in the trash")),
 )]
 pub async fn delete(
     owner: AppOwner<AnyState>,
     State(state): State<AppState>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<StatusCode> {
     let AppOwner { app, caller, .. } = owner;
     let (before, by) = (app.record(), caller.account());
-    // The owner hears of it, also where whoever asked does not wait for the answer.
     to_the_end(async move {
         app.apply(caller, Op::App(AppOp::Delete)).await?;
         if let (AppStatus::Live, Some(by)) = (before.status, by) {

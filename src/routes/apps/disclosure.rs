@@ -22,7 +22,6 @@ pub const ERRORS: &[ErrorCode] = &[];
 /// Shows what the current manifest declares, for humans.
 #[utoipa::path(
     get, path = "/v1/apps/{id}/disclosure", tag = "Sharing",
-    params(("id" = String, Path, description = "The app's id or slug")),
     responses((status = 200, description = "The page", body = String, content_type = "text/html")),
 )]
 pub async fn disclosure(

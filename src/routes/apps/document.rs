@@ -28,7 +28,6 @@ const READ_ONLY: &str = "default-src 'none'; sandbox";
 /// Shows the authored HTML of the current version, without what serving it adds.
 #[utoipa::path(
     get, path = "/v1/apps/{id}/document", tag = "Apps",
-    params(("id" = String, Path, description = "The app's id or slug")),
     responses(
         (status = 200, description = "The document", body = String, content_type = "text/html"),
         (status = 304, description = "The caller has this answer already"),

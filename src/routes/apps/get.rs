@@ -26,7 +26,6 @@ pub const ERRORS: &[ErrorCode] = &[];
 /// It is described without being woken.
 #[utoipa::path(
     get, path = "/v1/apps/{id}", tag = "Apps",
-    params(("id" = String, Path, description = "The app's id or slug")),
     responses(
         (status = 200, description = "The app, with a strong `ETag`", body = AppRecordBody),
         (status = 304, description = "The caller has this answer already"),

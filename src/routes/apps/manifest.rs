@@ -29,7 +29,6 @@ pub const ERRORS: &[ErrorCode] = &[];
 /// retention) is in the app's record, not here.
 #[utoipa::path(
     get, path = "/v1/apps/{id}/manifest", tag = "Apps", operation_id = "app_manifest",
-    params(("id" = String, Path, description = "The app's id or slug")),
     responses(
         (status = 200, description = "The manifest", body = AnyObject),
         (status = 304, description = "The caller has this answer already"),

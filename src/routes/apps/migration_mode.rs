@@ -43,7 +43,6 @@ impl RequestBody for SetMigrationMode {
 /// credentials are not. Turning it on again begins its time anew.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/migration-mode", tag = "Apps", request_body = SetMigrationMode,
-    params(("id" = String, Path, description = "The app's id or slug")),
     responses((status = 200, description = "The app after it", body = AppRecordBody)),
 )]
 pub async fn migration_mode(

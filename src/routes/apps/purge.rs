@@ -9,7 +9,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::{AnyState, AppOwner},
-        body::{Nothing, OptionalJson},
+        body::Nothing,
     },
     routes::notices::{self, Deed},
     state::AppState,
@@ -25,17 +25,15 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLar
 /// its owner does it, the owner is told by mail.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/purge", tag = "Apps", request_body = Option<Nothing>,
-    params(("id" = String, Path, description = "The app's id or slug")),
     responses((status = 204, description = "It is destroyed")),
 )]
 pub async fn purge(
     owner: AppOwner<AnyState>,
     State(state): State<AppState>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<StatusCode> {
     let AppOwner { app, caller, .. } = owner;
     let (before, by) = (app.record(), caller.account());
-    // The owner hears of it, also where whoever asked does not wait for the answer.
     to_the_end(async move {
         state.rooms.control().purge(&app, caller).await?;
         if let Some(by) = by {

@@ -117,7 +117,7 @@ impl FromStr for VisibilityBody {
     }
 }
 
-// Not derived: what was sent is no secret here, so that a refusal may quote it.
+// Not derived: a refusal quotes what was sent, which is no secret here.
 impl<'de> Deserialize<'de> for VisibilityBody {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(D::Error::custom)

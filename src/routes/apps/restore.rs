@@ -9,7 +9,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::{AnyState, AppOwner},
-        body::{Nothing, OptionalJson},
+        body::Nothing,
     },
     state::AppState,
 };
@@ -23,13 +23,12 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge, ErrorCode::Accoun
 /// deleted this changes nothing.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/restore", tag = "Apps", request_body = Option<Nothing>,
-    params(("id" = String, Path, description = "The app's id or slug")),
     responses((status = 200, description = "The app", body = AppRecordBody)),
 )]
 pub async fn restore(
     owner: AppOwner<AnyState>,
     State(state): State<AppState>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<Json<AppRecordBody>> {
     owner.app.apply(owner.caller, Op::App(AppOp::Restore)).await?;
     Ok(Json(AppRecordBody::of_changed(&state, &owner.app).await?))

@@ -38,7 +38,7 @@ pub struct RoleBody {
 /// Lists the custom roles of the current manifest, by name.
 #[utoipa::path(
     get, path = "/v1/apps/{id}/roles", tag = "Sharing",
-    params(("id" = String, Path, description = "The app's id or slug"), Paging),
+    params(Paging),
     responses((status = 200, description = "The roles", body = Page<RoleBody>)),
 )]
 pub async fn roles(

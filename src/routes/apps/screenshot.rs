@@ -47,7 +47,7 @@ pub struct ScreenshotParams {
 /// `x-service-screenshot-source` says which it is (`browser`, `drawn`).
 #[utoipa::path(
     get, path = "/v1/apps/{id}/screenshot", tag = "Apps", operation_id = "app_screenshot",
-    params(("id" = String, Path, description = "The app's id or slug"), ScreenshotParams),
+    params(ScreenshotParams),
     responses(
         (status = 200, description = "The picture", body = inline(FileBytes), content_type = "image/png",
             headers(("X-Service-Screenshot-Source" = String,

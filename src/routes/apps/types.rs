@@ -30,7 +30,6 @@ pub const ERRORS: &[ErrorCode] = &[];
 /// knows its rows. What only refuses (bounds, patterns, conditions) has no type.
 #[utoipa::path(
     get, path = "/v1/apps/{id}/types.d.ts", tag = "Apps", operation_id = "app_types",
-    params(("id" = String, Path, description = "The app's id or slug")),
     responses(
         (status = 200, description = "The declarations", body = String, content_type = "text/plain"),
         (status = 304, description = "The caller has this answer already"),

@@ -40,7 +40,6 @@ impl RequestBody for SetUnrestricted {
 /// changes nothing.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/unrestricted", tag = "Apps", request_body = SetUnrestricted,
-    params(("id" = String, Path, description = "The app's id or slug")),
     responses((status = 200, description = "The app after it", body = AppRecordBody)),
 )]
 pub async fn unrestricted(

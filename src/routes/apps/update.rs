@@ -52,7 +52,6 @@ impl RequestBody for UpdateApp {
 /// When somebody else than its owner changes its organization, the owner is told by mail.
 #[utoipa::path(
     patch, path = "/v1/apps/{id}", tag = "Apps", request_body = UpdateApp,
-    params(("id" = String, Path, description = "The app's id or slug")),
     responses((status = 200, description = "The app after it", body = AppRecordBody)),
 )]
 pub async fn update(
@@ -68,7 +67,6 @@ pub async fn update(
     };
     let (before, by) = (app.record(), caller.account());
     let (changed, shared) = (app.clone(), state.clone());
-    // The owner hears of it, also where whoever asked does not wait for the answer.
     to_the_end(async move {
         let after = shared.rooms.control().set(&changed, caller, patch).await?;
         if let (true, Some(by)) = (before.org != after.org, by) {

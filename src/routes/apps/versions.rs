@@ -83,7 +83,7 @@ impl DeployedVersion {
 /// what would happen, and changes nothing.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/versions", tag = "Apps",
-    params(("id" = String, Path, description = "The app's id or slug"), DeployQuery, IdempotencyKey),
+    params(DeployQuery, IdempotencyKey),
     request_body(content(
         (RedeployBody = "application/json"),
         (RedeployForm = "multipart/form-data"),

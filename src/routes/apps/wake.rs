@@ -8,10 +8,7 @@ use utoipa::ToSchema;
 use super::record::StatusBody;
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::AppOwner,
-        body::{Nothing, OptionalJson},
-    },
+    http::{auth::permission::AppOwner, body::Nothing},
 };
 
 /// Errors of this route.
@@ -32,13 +29,9 @@ pub struct Woken {
 /// requests at once for one of them.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/wake", tag = "Apps", request_body = Option<Nothing>,
-    params(("id" = String, Path, description = "The app's id or slug")),
     responses((status = 200, description = "It is awake", body = Woken)),
 )]
-pub async fn wake(
-    owner: AppOwner,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
-) -> ApiResult<Json<Woken>> {
+pub async fn wake(owner: AppOwner, _: Nothing) -> ApiResult<Json<Woken>> {
     let took = owner.app.wake_for(owner.caller).await?;
     let woke_in_ms = took.map_or(0, |took| {
         u64::try_from(took.as_micros().max(1).div_ceil(1_000)).unwrap_or(u64::MAX)

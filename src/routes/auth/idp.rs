@@ -10,10 +10,10 @@ use crate::{
     error::ApiResult,
     http::{
         accept::{HTML, prefers},
-        auth::permission::Door,
+        auth::permission::PublicLink,
         idp_cookie,
         params::StrictQuery,
-        prefetch::{Looking, untouched},
+        prefetch::{Speculative, untouched},
         reply::see_other,
     },
     idp::IdentityProvider,
@@ -67,9 +67,9 @@ pub(super) fn failed(
     ),
 )]
 pub async fn begin_idp(
-    _: Door,
+    _: PublicLink,
     State(state): State<AppState>,
-    Looking(looking): Looking,
+    Speculative(looking): Speculative,
     request: HeaderMap,
     StrictQuery(query): StrictQuery<Begin>,
 ) -> ApiResult<Response> {

@@ -11,10 +11,10 @@ use super::idp::{failed, provider};
 use crate::{
     error::ApiResult,
     http::{
-        auth::permission::Door,
+        auth::permission::PublicLink,
         idp_cookie,
         params::StrictQuery,
-        prefetch::{Looking, untouched},
+        prefetch::{Speculative, untouched},
         reply::see_other,
         session_cookie,
     },
@@ -53,9 +53,9 @@ pub struct Callback {
     ),
 )]
 pub async fn finish_idp(
-    _: Door,
+    _: PublicLink,
     State(state): State<AppState>,
-    Looking(looking): Looking,
+    Speculative(looking): Speculative,
     headers: HeaderMap,
     StrictQuery(query): StrictQuery<Callback>,
 ) -> ApiResult<Response> {

@@ -11,7 +11,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::{permission::Public, refuse_bearer, session_cookie as cookie},
-        body::{Nothing, OptionalJson},
+        body::Nothing,
         csrf, session_cookie,
     },
     state::AppState,
@@ -48,7 +48,7 @@ pub async fn logout(
         csrf::check(&method, &headers, &state.public_url)?;
     }
     // Who asks comes before what it says.
-    let OptionalJson(Nothing {}) = OptionalJson::from_request(request, &state).await?;
+    Nothing::from_request(request, &state).await?;
     if let Some(secret) = secret {
         state.rooms.directory.sign_out(secret).await?;
     }

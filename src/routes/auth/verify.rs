@@ -10,10 +10,10 @@ use crate::{
     error::ApiResult,
     http::{
         accept::{HTML, prefers},
-        auth::permission::Door,
+        auth::permission::PublicLink,
         csrf,
         params::StrictQuery,
-        prefetch::{Looking, untouched},
+        prefetch::{Speculative, untouched},
         reply::see_other,
         session_cookie,
     },
@@ -49,9 +49,9 @@ pub struct Verify {
     ),
 )]
 pub async fn verify(
-    _: Door,
+    _: PublicLink,
     State(state): State<AppState>,
-    Looking(looking): Looking,
+    Speculative(looking): Speculative,
     headers: HeaderMap,
     StrictQuery(query): StrictQuery<Verify>,
 ) -> ApiResult<Response> {

@@ -10,7 +10,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::HumanSession,
-        body::{Nothing, OptionalJson},
+        body::Nothing,
         idempotency::{IdempotencyKey, IdempotentPost, ShownOnce},
         reply::Created,
     },
@@ -48,7 +48,7 @@ pub async fn create(
     caller: HumanSession,
     State(state): State<AppState>,
     key: IdempotencyKey,
-    OptionalJson(body): OptionalJson<Nothing>,
+    body: Nothing,
 ) -> ApiResult<Response> {
     let directory = state.rooms.directory.clone();
     let shown = |minted: &ClaimCode| Created {

@@ -34,10 +34,6 @@ pub const ERRORS: &[ErrorCode] = &[
     delete,
     path = "/v1/apps/{id}/collections/{name}/batch",
     tag = "Rows",
-    params(
-        ("id" = String, Path, description = "The app's id or slug."),
-        ("name" = String, Path, description = "The collection."),
-    ),
     request_body = BatchDeleteBody,
     responses((status = 200, description = "A result for each entry.", body = BatchRecord))
 )]

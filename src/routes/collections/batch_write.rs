@@ -29,8 +29,6 @@ pub const ERRORS: &[ErrorCode] = super::create::ERRORS;
     path = "/v1/apps/{id}/collections/{name}/batch",
     tag = "Rows",
     params(
-        ("id" = String, Path, description = "The app's id or slug."),
-        ("name" = String, Path, description = "The collection."),
         WriteHeaders,
     ),
     request_body = BatchWriteBody,

@@ -25,10 +25,6 @@ pub const ERRORS: &[ErrorCode] = &[
     get,
     path = "/v1/apps/{id}/collections/{name}/count",
     tag = "Rows",
-    params(
-        ("id" = String, Path, description = "The app's id or slug."),
-        ("name" = String, Path, description = "The collection."),
-    ),
     responses((status = 200, description = "The number.", body = CountRecord))
 )]
 pub(crate) async fn count_rows(

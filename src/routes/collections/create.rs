@@ -49,8 +49,6 @@ pub const ERRORS: &[ErrorCode] = &[
     path = "/v1/apps/{id}/collections/{name}",
     tag = "Rows",
     params(
-        ("id" = String, Path, description = "The app's id or slug."),
-        ("name" = String, Path, description = "The collection."),
         WriteHeaders,
     ),
     request_body = WriteBody,

@@ -29,8 +29,6 @@ pub const ERRORS: &[ErrorCode] =
     path = "/v1/apps/{id}/collections/{name}/deleted",
     tag = "Rows",
     params(
-        ("id" = String, Path, description = "The app's id or slug."),
-        ("name" = String, Path, description = "The collection."),
         PageParams,
     ),
     responses(

@@ -32,9 +32,6 @@ pub const ERRORS: &[ErrorCode] =
     path = "/v1/apps/{id}/collections/{name}/{key}",
     tag = "Rows",
     params(
-        ("id" = String, Path, description = "The app's id or slug."),
-        ("name" = String, Path, description = "The collection."),
-        ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
         GetParams,
     ),
     responses((status = 200, description = "The row.", body = RowRecord),

@@ -39,8 +39,6 @@ pub const ERRORS: &[ErrorCode] = &[
     path = "/v1/apps/{id}/collections/{name}",
     tag = "Rows",
     params(
-        ("id" = String, Path, description = "The app's id or slug."),
-        ("name" = String, Path, description = "The collection."),
         ListParams,
     ),
     responses((status = 200, description = "A page of rows.", body = RowPageRecord),

@@ -3,8 +3,8 @@
 //! A module holds the handler of `/v1` and, beside it, the plain function that does the work for
 //! any caller: an app's own origin serves the same functions under `/s/collections` for its
 //! participants. What both share lies in [`app_request`] (who asks which app, and the way of a
-//! write to it), [`parameters`] (path, query and headers), [`bodies`], [`answer`] and [`answered`]
-//! (challenges).
+//! write to it), [`parameters`] (path, query and headers), [`bodies`], [`answer`] and
+//! [`challenge_header`].
 
 pub(crate) mod answer;
 pub(crate) mod app_request;

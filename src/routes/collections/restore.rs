@@ -6,10 +6,7 @@ use rookery_domain::ErrorCode;
 use super::{answer, app_request::AppRequest, parameters::RowPath, schema::RowRecord};
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::OwnRows,
-        body::{Nothing, OptionalJson},
-    },
+    http::{auth::permission::OwnRows, body::Nothing},
 };
 
 /// What the restore itself may answer.
@@ -33,19 +30,10 @@ pub const ERRORS: &[ErrorCode] = &[
     post,
     path = "/v1/apps/{id}/collections/{name}/{key}/restore",
     tag = "Rows",
-    params(
-        ("id" = String, Path, description = "The app's id or slug."),
-        ("name" = String, Path, description = "The collection."),
-        ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
-    ),
     request_body = Option<Nothing>,
     responses((status = 200, description = "The row with its new version.", body = RowRecord))
 )]
-pub(crate) async fn restore_row(
-    caller: OwnRows,
-    row: RowPath,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
-) -> ApiResult<Response> {
+pub(crate) async fn restore_row(caller: OwnRows, row: RowPath, _: Nothing) -> ApiResult<Response> {
     restore(&caller.into(), &row).await
 }
 

@@ -109,10 +109,6 @@ impl RetentionRecord {
     get,
     path = "/v1/apps/{id}/collections/{name}/retention",
     tag = "Rows",
-    params(
-        ("id" = String, Path, description = "The app's id or slug."),
-        ("name" = String, Path, description = "The collection."),
-    ),
     responses((status = 200, description = "The bounds.", body = RetentionRecord))
 )]
 pub(crate) async fn get_retention(
@@ -133,8 +129,6 @@ pub(crate) async fn get_retention(
     path = "/v1/apps/{id}/collections/{name}/retention",
     tag = "Rows",
     params(
-        ("id" = String, Path, description = "The app's id or slug."),
-        ("name" = String, Path, description = "The collection."),
         DryRunParams,
     ),
     request_body = RetentionBody,

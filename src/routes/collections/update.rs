@@ -45,9 +45,6 @@ pub const ERRORS: &[ErrorCode] = &[
     path = "/v1/apps/{id}/collections/{name}/{key}",
     tag = "Rows",
     params(
-        ("id" = String, Path, description = "The app's id or slug."),
-        ("name" = String, Path, description = "The collection."),
-        ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
         ("If-Match" = Option<String>, Header,
             description = "The `ETag` that you have seen, or the version. A weak tag matches nothing."),
         VersionParams,

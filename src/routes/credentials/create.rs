@@ -161,7 +161,7 @@ impl NewCredential {
 /// declare is `collection_not_found`.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/credentials", tag = "Sharing", request_body = NewCredential,
-    params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 201, description = "The credential", body = CredentialBody)),
 )]
 pub async fn create(

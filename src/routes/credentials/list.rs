@@ -23,7 +23,7 @@ pub const ERRORS: &[ErrorCode] = &[];
 /// too; never their tokens.
 #[utoipa::path(
     get, path = "/v1/apps/{id}/credentials", tag = "Sharing",
-    params(("id" = String, Path, description = "The app's id or slug"), Paging),
+    params(Paging),
     responses((status = 200, description = "A page of credentials", body = Page<CredentialBody>)),
 )]
 pub async fn list(

@@ -8,11 +8,7 @@ use rookery_domain::{ErrorCode, id::CredentialId};
 use super::record::{CredentialBody, change};
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::AppOwner,
-        body::{Nothing, OptionalJson},
-        params::PathId,
-    },
+    http::{auth::permission::AppOwner, body::Nothing, params::PathId},
     state::AppState,
 };
 
@@ -27,17 +23,13 @@ pub const ERRORS: &[ErrorCode] =
 #[utoipa::path(
     post, path = "/v1/apps/{id}/credentials/{credential_id}/pause", tag = "Sharing",
     request_body = Option<Nothing>,
-    params(
-        ("id" = String, Path, description = "The app's id or slug"),
-        ("credential_id" = String, Path, description = "The credential's id"),
-    ),
     responses((status = 200, description = "The credential after it", body = CredentialBody)),
 )]
 pub async fn pause(
     owner: AppOwner,
     State(state): State<AppState>,
     PathId(id): PathId<CredentialId>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<Json<CredentialBody>> {
     let AppOwner { app, caller, .. } = owner;
     let op = AccessOp::PauseCredential { id };
@@ -50,17 +42,13 @@ pub async fn pause(
 #[utoipa::path(
     post, path = "/v1/apps/{id}/credentials/{credential_id}/resume", tag = "Sharing",
     request_body = Option<Nothing>,
-    params(
-        ("id" = String, Path, description = "The app's id or slug"),
-        ("credential_id" = String, Path, description = "The credential's id"),
-    ),
     responses((status = 200, description = "The credential after it", body = CredentialBody)),
 )]
 pub async fn resume(
     owner: AppOwner,
     State(state): State<AppState>,
     PathId(id): PathId<CredentialId>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<Json<CredentialBody>> {
     let AppOwner { app, caller, .. } = owner;
     let op = AccessOp::ResumeCredential { id };

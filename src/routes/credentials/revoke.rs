@@ -6,11 +6,7 @@ use rookery_domain::{ErrorCode, id::CredentialId};
 
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::AppOwner,
-        body::{Nothing, OptionalJson},
-        params::PathId,
-    },
+    http::{auth::permission::AppOwner, body::Nothing, params::PathId},
     state::AppState,
 };
 
@@ -22,17 +18,13 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound, ErrorCode::PayloadTooLar
 /// For ever: its tokens are `unauthorized` on their very next request.
 #[utoipa::path(
     delete, path = "/v1/apps/{id}/credentials/{credential_id}", tag = "Sharing",
-    params(
-        ("id" = String, Path, description = "The app's id or slug"),
-        ("credential_id" = String, Path, description = "The credential's id"),
-    ),
     responses((status = 204, description = "Revoked")),
 )]
 pub async fn revoke(
     owner: AppOwner,
     State(state): State<AppState>,
     PathId(id): PathId<CredentialId>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<StatusCode> {
     let AppOwner { app, caller, .. } = owner;
     state.rooms.control().revoke_credential(&app, caller, id).await?;

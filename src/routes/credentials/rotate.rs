@@ -67,8 +67,6 @@ impl RequestBody for Rotation {
     post, path = "/v1/apps/{id}/credentials/{credential_id}/rotate", tag = "Sharing",
     request_body = Option<Rotation>,
     params(
-        ("id" = String, Path, description = "The app's id or slug"),
-        ("credential_id" = String, Path, description = "The credential's id"),
         IdempotencyKey,
     ),
     responses((status = 200, description = "The credential with its token", body = CredentialBody)),

@@ -59,7 +59,7 @@ impl RequestBody for NewDomain {
 #[utoipa::path(
     post, path = "/v1/apps/{id}/domain", tag = "Domains", request_body = NewDomain,
     operation_id = "bind_domain",
-    params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 201, description = "The binding", body = DomainBody)),
 )]
 pub async fn bind(

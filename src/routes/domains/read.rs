@@ -20,7 +20,6 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::CustomDomainsNotEnabled, ErrorCode
 /// domain is the app's address from the answer on that says `active`, until one says otherwise.
 #[utoipa::path(
     get, path = "/v1/apps/{id}/domain", tag = "Domains", operation_id = "read_domain",
-    params(("id" = String, Path, description = "The app's id or slug")),
     responses((status = 200, description = "The domains", body = DomainsBody)),
 )]
 pub async fn read(

@@ -10,11 +10,7 @@ use utoipa::IntoParams;
 use super::{Enabled, none_bound};
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::AppOwner,
-        body::{Nothing, OptionalJson},
-        params::StrictQuery,
-    },
+    http::{auth::permission::AppOwner, body::Nothing, params::StrictQuery},
     state::AppState,
 };
 
@@ -42,7 +38,7 @@ pub struct WhichDomain {
 /// domains, or without this one, is `domain_not_found`.
 #[utoipa::path(
     delete, path = "/v1/apps/{id}/domain", tag = "Domains", operation_id = "remove_domain",
-    params(("id" = String, Path, description = "The app's id or slug"), WhichDomain),
+    params(WhichDomain),
     responses((status = 204, description = "Removed")),
 )]
 pub async fn remove(
@@ -50,7 +46,7 @@ pub async fn remove(
     Enabled(custom): Enabled,
     State(state): State<AppState>,
     StrictQuery(which): StrictQuery<WhichDomain>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<StatusCode> {
     let domains = &state.rooms.domains;
     let name = which.domain.as_deref().map(|name| custom.parse(name)).transpose()?;

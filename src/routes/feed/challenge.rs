@@ -87,7 +87,7 @@ impl From<&Siteverify> for WidgetRecord {
     get,
     path = "/v1/apps/{id}/challenge",
     tag = "Feed",
-    params(("id" = String, Path, description = "The app's id or slug."), ChallengeParams),
+    params(ChallengeParams),
     responses((status = 200, description = "The task.", body = ChallengeRecord))
 )]
 pub(crate) async fn get_challenge(

@@ -59,7 +59,6 @@ impl RequestBody for EventBody {
     path = "/v1/apps/{id}/events",
     tag = "Feed",
     params(
-        ("id" = String, Path, description = "The app's id or slug."),
         IdempotencyKey,
     ),
     request_body = EventBody,

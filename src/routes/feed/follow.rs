@@ -21,7 +21,7 @@ use crate::{
     http::{
         accept,
         auth::{
-            credential_watch::Leave,
+            credential_watch::CredentialWatch,
             permission::{Readable, RowCaller},
         },
         client::RequestContext,
@@ -93,7 +93,6 @@ impl FromRequestParts<AppState> for FeedHeaders {
     path = "/v1/apps/{id}/feed",
     tag = "Feed",
     params(
-        ("id" = String, Path, description = "The app's id or slug."),
         ("Last-Event-ID" = Option<String>, Header,
             description = "For a stream: where it broke off; wins over `since`."),
         FeedParams,
@@ -107,14 +106,14 @@ pub(crate) async fn follow_feed(
     context: RequestContext,
     StrictQuery(params): StrictQuery<FeedParams>,
     headers: FeedHeaders,
-    leave: Leave,
+    leave: CredentialWatch,
 ) -> ApiResult<Response> {
     follow((caller.into(), leave), state, &context, params, headers).await
 }
 
 /// The feed for any caller, for as long as its leave lasts.
 pub(crate) async fn follow(
-    (request, leave): (AppRequest, Leave),
+    (request, leave): (AppRequest, CredentialWatch),
     state: AppState,
     context: &RequestContext,
     params: FeedParams,
@@ -165,7 +164,7 @@ fn wait(text: &str) -> Result<Duration> {
 
 /// One long poll. When the server drains, it ends with what is there.
 async fn poll(
-    (request, leave): (&AppRequest, &Leave),
+    (request, leave): (&AppRequest, &CredentialWatch),
     state: &AppState,
     address: IpAddr,
     query: FeedQuery,

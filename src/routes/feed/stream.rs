@@ -12,7 +12,7 @@ use rookery_domain::Error;
 use super::follow::EVENT_STREAM;
 use crate::{
     error::{ApiResult, ErrorEnvelope},
-    http::{auth::credential_watch::Leave, client::RequestContext, waiters::Waiting},
+    http::{auth::credential_watch::CredentialWatch, client::RequestContext, waiters::Waiting},
     routes::collections::app_request::AppRequest,
     state::AppState,
 };
@@ -27,7 +27,7 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 /// One open stream.
 struct Stream {
     request: AppRequest,
-    leave: Leave,
+    leave: CredentialWatch,
     state: AppState,
     request_id: HeaderValue,
     query: FeedQuery,
@@ -39,7 +39,7 @@ struct Stream {
 
 /// Opens a stream. What is wrong with the request is answered before it begins.
 pub(super) async fn open(
-    (request, leave): (AppRequest, Leave),
+    (request, leave): (AppRequest, CredentialWatch),
     state: AppState,
     context: &RequestContext,
     mut query: FeedQuery,

@@ -75,7 +75,7 @@ impl RequestBody for NewGrant {
 /// expires. An app that is unrestricted has no grant links: `conflict`.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/grants", tag = "Sharing", request_body = NewGrant,
-    params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 201, description = "The link", body = GrantBody)),
 )]
 pub async fn create(

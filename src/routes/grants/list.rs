@@ -21,7 +21,7 @@ pub const ERRORS: &[ErrorCode] = &[];
 /// Lists the grant links that are not revoked, newest first; never their tokens.
 #[utoipa::path(
     get, path = "/v1/apps/{id}/grants", tag = "Sharing",
-    params(("id" = String, Path, description = "The app's id or slug"), Paging),
+    params(Paging),
     responses((status = 200, description = "A page of links", body = Page<GrantBody>)),
 )]
 pub async fn list(

@@ -6,11 +6,7 @@ use rookery_domain::{ErrorCode, id::GrantId};
 
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::AppOwner,
-        body::{Nothing, OptionalJson},
-        params::PathId,
-    },
+    http::{auth::permission::AppOwner, body::Nothing, params::PathId},
     state::AppState,
 };
 
@@ -22,17 +18,13 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound, ErrorCode::PayloadTooLar
 /// Whoever came by it is shown out at once, from what it follows too.
 #[utoipa::path(
     delete, path = "/v1/apps/{id}/grants/{grant_id}", tag = "Sharing",
-    params(
-        ("id" = String, Path, description = "The app's id or slug"),
-        ("grant_id" = String, Path, description = "The link's id"),
-    ),
     responses((status = 204, description = "Revoked")),
 )]
 pub async fn revoke(
     owner: AppOwner,
     State(state): State<AppState>,
     PathId(id): PathId<GrantId>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<StatusCode> {
     let AppOwner { app, caller, .. } = owner;
     state.rooms.control().revoke_grant(&app, caller, id).await?;

@@ -8,7 +8,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::AgentKey,
-        body::{Nothing, OptionalJson},
+        body::Nothing,
         idempotency::{IdempotencyKey, IdempotentPost},
     },
     state::AppState,
@@ -27,7 +27,7 @@ pub async fn create(
     caller: AgentKey,
     State(state): State<AppState>,
     key: IdempotencyKey,
-    OptionalJson(body): OptionalJson<Nothing>,
+    body: Nothing,
 ) -> ApiResult<Response> {
     let directory = state.rooms.directory.clone();
     let make = move |keep| async move { directory.mint_key(caller.agent, caller.key, keep).await };

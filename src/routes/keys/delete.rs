@@ -6,11 +6,7 @@ use rookery_domain::{Error, ErrorCode};
 
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::AgentKey,
-        body::{Nothing, OptionalJson},
-        params::PathId,
-    },
+    http::{auth::permission::AgentKey, body::Nothing, params::PathId},
     state::AppState,
 };
 
@@ -22,14 +18,13 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Forbidden, ErrorCode::PayloadTooLa
 /// Any other id is `forbidden`, whether a key has it or not.
 #[utoipa::path(
     delete, path = "/v1/keys/{id}", tag = "Enrollment",
-    params(("id" = String, Path, description = "The id of the presented key")),
     responses((status = 204, description = "The key is revoked")),
 )]
 pub async fn delete(
     caller: AgentKey,
     State(state): State<AppState>,
     PathId(id): PathId<String>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<StatusCode> {
     if id != caller.key.to_string() {
         let message = "an agent can revoke only the key that it presents";

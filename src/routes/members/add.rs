@@ -57,7 +57,7 @@ impl RequestBody for NewMember {
 /// are `conflict`. An app has 20,000 members at most.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/members", tag = "Sharing", request_body = NewMember,
-    params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 201, description = "The member", body = MemberBody)),
 )]
 pub async fn add(
@@ -73,7 +73,6 @@ pub async fn add(
     if let Some(kept) = making.first_response(&body).await? {
         return Ok(replay(kept));
     }
-    // Who is a member hears of it, also where whoever asked does not wait for the answer.
     let made = to_the_end(async move {
         let (directory, role) = (&state.rooms.directory, body.custom_role.as_deref());
         let invited = state.rooms.control().invitation(directory, &app, &email, role).await?;

@@ -27,7 +27,7 @@ const BEHIND_OWNER: (Timestamp, HumanId) = (Timestamp(i64::MIN), HumanId::from_u
 /// The owner comes first, then the members in the order in which they were added. Nobody is woken.
 #[utoipa::path(
     get, path = "/v1/apps/{id}/members", tag = "Sharing",
-    params(("id" = String, Path, description = "The app's id or slug"), Paging),
+    params(Paging),
     responses((status = 200, description = "A page", body = Page<MemberBody>)),
 )]
 pub async fn list(

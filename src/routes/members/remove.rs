@@ -7,11 +7,7 @@ use rookery_domain::{Error, ErrorCode, id::HumanId};
 
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::AppOwner,
-        body::{Nothing, OptionalJson},
-        params::PathId,
-    },
+    http::{auth::permission::AppOwner, body::Nothing, params::PathId},
     state::AppState,
 };
 
@@ -25,20 +21,15 @@ pub const ERRORS: &[ErrorCode] =
 /// stays.
 #[utoipa::path(
     delete, path = "/v1/apps/{id}/members/{human_id}", tag = "Sharing",
-    params(
-        ("id" = String, Path, description = "The app's id or slug"),
-        ("human_id" = String, Path, description = "The member's id"),
-    ),
     responses((status = 204, description = "No member any more")),
 )]
 pub async fn remove(
     owner: AppOwner,
     State(state): State<AppState>,
     PathId(human): PathId<HumanId>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<StatusCode> {
     let AppOwner { app, caller, .. } = owner;
-    // What is begun is done to its end, though whoever asked does not wait for the answer.
     to_the_end(async move {
         let (control, directory) = (state.rooms.control(), &state.rooms.directory);
         let is_member = directory.is_member(&app, human).await?;

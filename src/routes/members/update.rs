@@ -44,10 +44,6 @@ impl RequestBody for UpdateMember {
 /// It holds on the member's very next request, and for what it follows already.
 #[utoipa::path(
     patch, path = "/v1/apps/{id}/members/{human_id}", tag = "Sharing", request_body = UpdateMember,
-    params(
-        ("id" = String, Path, description = "The app's id or slug"),
-        ("human_id" = String, Path, description = "The member's id"),
-    ),
     responses((status = 200, description = "The member after it", body = MemberBody)),
 )]
 pub async fn update(

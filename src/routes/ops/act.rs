@@ -92,7 +92,6 @@ impl RequestBody for Why {
 #[utoipa::path(
     post, path = "/ops/api/apps/{id}/actions/{action}", tag = "Operators", request_body = Why,
     params(
-        ("id" = String, Path, description = "The app's id or slug"),
         ("action" = String, Path,
          description = "`wake`, `hibernate`, `restart`, `lift-quarantine` or `kill`"),
     ),
@@ -119,7 +118,6 @@ pub(super) async fn run(
 ) -> ApiResult<AppLine> {
     let reason = operator::reason(reason)?.to_owned();
     let (app, state) = (state.rooms.apps().find(id).await?, state.clone());
-    // Also written down where whoever asked does not wait for the answer.
     let line = to_the_end(async move {
         let done = perform(&app, action).await;
         let (now, name) = (state.clock.now(), action.as_str());

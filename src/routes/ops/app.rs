@@ -248,7 +248,6 @@ impl AppDetail {
 /// One app, by id or slug. Looking wakes nothing.
 #[utoipa::path(
     get, path = "/ops/api/apps/{id}", tag = "Operators",
-    params(("id" = String, Path, description = "The app's id or slug")),
     responses((status = 200, description = "The app", body = AppDetail)),
 )]
 pub async fn app(

@@ -35,7 +35,6 @@ pub async fn close(
         return Err(Error::new(ErrorCode::Forbidden, "browsers may not do this").into());
     }
     let app = state.rooms.apps().find(&id).await?;
-    // Also written down where whoever asked does not wait for the answer.
     let record = to_the_end(async move {
         let done = state.rooms.close_app(&app.id().to_string()).await;
         // It asks for no reason.

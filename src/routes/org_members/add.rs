@@ -49,7 +49,7 @@ impl RequestBody for NewOrgMember {
 /// `conflict`. An organization has 1,000 members at most. The member is told by mail.
 #[utoipa::path(
     post, path = "/v1/orgs/{id}/members", tag = "Organizations", request_body = NewOrgMember,
-    params(("id" = String, Path, description = "The organization's id"), IdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 201, description = "The member", body = OrgMemberBody)),
 )]
 pub async fn add(

@@ -16,7 +16,7 @@ pub const ERRORS: &[ErrorCode] = &[];
 /// Lists the members of an organization with their roles, in the order in which they came.
 #[utoipa::path(
     get, path = "/v1/orgs/{id}/members", tag = "Organizations",
-    params(("id" = String, Path, description = "The organization's id"), Paging),
+    params(Paging),
     responses((status = 200, description = "A page of members", body = Page<OrgMemberBody>)),
 )]
 pub async fn list(

@@ -7,11 +7,7 @@ use rookery_domain::{ErrorCode, id::HumanId};
 
 use crate::{
     error::ApiResult,
-    http::{
-        auth::org::OrgAdmin,
-        body::{Nothing, OptionalJson},
-        params::PathId,
-    },
+    http::{auth::org::OrgAdmin, body::Nothing, params::PathId},
     routes::notices,
     state::AppState,
 };
@@ -26,19 +22,14 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLar
 /// are.
 #[utoipa::path(
     delete, path = "/v1/orgs/{id}/members/{human_id}", tag = "Organizations",
-    params(
-        ("id" = String, Path, description = "The organization's id"),
-        ("human_id" = String, Path, description = "The member's id"),
-    ),
     responses((status = 204, description = "No member any more")),
 )]
 pub async fn remove(
     caller: OrgAdmin,
     State(state): State<AppState>,
     PathId(human): PathId<HumanId>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<StatusCode> {
-    // Whoever is billed now hears of it, also where whoever asked does not wait for the answer.
     to_the_end(async move {
         let directory = &state.rooms.directory;
         let passed = directory.remove_org_member(caller.org, caller.account, human).await?;

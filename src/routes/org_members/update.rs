@@ -41,10 +41,6 @@ impl RequestBody for OrgMemberPatch {
 #[utoipa::path(
     patch, path = "/v1/orgs/{id}/members/{human_id}", tag = "Organizations",
     request_body = OrgMemberPatch,
-    params(
-        ("id" = String, Path, description = "The organization's id"),
-        ("human_id" = String, Path, description = "The member's id"),
-    ),
     responses((status = 200, description = "The member", body = OrgMemberBody)),
 )]
 pub async fn update(

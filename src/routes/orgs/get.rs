@@ -12,7 +12,6 @@ pub const ERRORS: &[ErrorCode] = &[];
 /// Shows an organization that the caller belongs to.
 #[utoipa::path(
     get, path = "/v1/orgs/{id}", tag = "Organizations",
-    params(("id" = String, Path, description = "The organization's id")),
     responses((status = 200, description = "The organization", body = OrgBody)),
 )]
 pub async fn get(caller: OrgInsider) -> ApiResult<Json<OrgBody>> {

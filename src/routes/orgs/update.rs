@@ -16,7 +16,6 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLar
 /// Renames an organization.
 #[utoipa::path(
     patch, path = "/v1/orgs/{id}", tag = "Organizations", request_body = OrgNameBody,
-    params(("id" = String, Path, description = "The organization's id")),
     responses((status = 200, description = "The organization", body = OrgBody)),
 )]
 pub async fn update(

@@ -59,7 +59,7 @@ impl RequestBody for NewPreview {
 /// is not private any more, and when the app gets another owner.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/preview-tokens", tag = "Sharing", request_body = Option<NewPreview>,
-    params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 201, description = "The token", body = PreviewBody)),
 )]
 pub async fn create(

@@ -21,7 +21,7 @@ pub const ERRORS: &[ErrorCode] = &[];
 /// Lists the preview tokens that open the app now, newest first; never the tokens themselves.
 #[utoipa::path(
     get, path = "/v1/apps/{id}/preview-tokens", tag = "Sharing",
-    params(("id" = String, Path, description = "The app's id or slug"), Paging),
+    params(Paging),
     responses((status = 200, description = "A page of tokens", body = Page<PreviewBody>)),
 )]
 pub async fn list(

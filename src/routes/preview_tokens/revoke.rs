@@ -6,11 +6,7 @@ use rookery_domain::{ErrorCode, id::PreviewId};
 
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::AppOwner,
-        body::{Nothing, OptionalJson},
-        params::PathId,
-    },
+    http::{auth::permission::AppOwner, body::Nothing, params::PathId},
     state::AppState,
 };
 
@@ -22,17 +18,13 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound, ErrorCode::PayloadTooLar
 /// Whoever looks at the app by it is shown out at once.
 #[utoipa::path(
     delete, path = "/v1/apps/{id}/preview-tokens/{token_id}", tag = "Sharing",
-    params(
-        ("id" = String, Path, description = "The app's id or slug"),
-        ("token_id" = String, Path, description = "The token's id"),
-    ),
     responses((status = 204, description = "Revoked")),
 )]
 pub async fn revoke(
     owner: AppOwner,
     State(state): State<AppState>,
     PathId(id): PathId<PreviewId>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<StatusCode> {
     let AppOwner { app, caller, .. } = owner;
     state.rooms.control().revoke_preview(&app, caller, id).await?;

@@ -104,7 +104,7 @@ pub async fn save_push_subscription(
     let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());
     let request = key.request(principal, ROUTE, &body);
     let PushSubscriptionJson { endpoint, keys, expiration_time } = body;
-    let browser = Subscription::parse(&endpoint, &keys.p256dh, &keys.auth, state.push.gate())?;
+    let browser = Subscription::parse(&endpoint, &keys.p256dh, &keys.auth, state.push.egress())?;
     let expires_at = expiration_time.map(at_millis).transpose()?;
     let now = state.clock.now();
     let new = NewSubscription {

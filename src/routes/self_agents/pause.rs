@@ -6,11 +6,7 @@ use rookery_domain::{ErrorCode, id::AgentId};
 use super::record::OwnAgent;
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::HumanSession,
-        body::{Nothing, OptionalJson},
-        params::PathId,
-    },
+    http::{auth::permission::HumanSession, body::Nothing, params::PathId},
     state::AppState,
 };
 
@@ -23,14 +19,13 @@ pub const ERRORS: &[ErrorCode] =
 /// A second time changes nothing. An agent whose keys are all revoked is `conflict`.
 #[utoipa::path(
     post, path = "/v1/self/agents/{id}/pause", tag = "Account", request_body = Option<Nothing>,
-    params(("id" = String, Path, description = "The agent's id")),
     responses((status = 200, description = "The agent", body = OwnAgent)),
 )]
 pub async fn pause(
     caller: HumanSession,
     State(state): State<AppState>,
     PathId(id): PathId<AgentId>,
-    _body: OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<Json<OwnAgent>> {
     let agent = state.rooms.directory.pause_agent(caller.human, id).await?;
     Ok(Json(OwnAgent::of(&agent)))
@@ -41,14 +36,13 @@ pub async fn pause(
 /// A second time changes nothing. An agent whose keys are all revoked is `conflict`.
 #[utoipa::path(
     post, path = "/v1/self/agents/{id}/resume", tag = "Account", request_body = Option<Nothing>,
-    params(("id" = String, Path, description = "The agent's id")),
     responses((status = 200, description = "The agent", body = OwnAgent)),
 )]
 pub async fn resume(
     caller: HumanSession,
     State(state): State<AppState>,
     PathId(id): PathId<AgentId>,
-    _body: OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<Json<OwnAgent>> {
     let agent = state.rooms.directory.resume_agent(caller.human, id).await?;
     Ok(Json(OwnAgent::of(&agent)))

@@ -35,7 +35,6 @@ impl RequestBody for Rename {
 /// Renames one of the human's agents.
 #[utoipa::path(
     patch, path = "/v1/self/agents/{id}", tag = "Account", request_body = Rename,
-    params(("id" = String, Path, description = "The agent's id")),
     responses((status = 200, description = "The agent", body = OwnAgent)),
 )]
 pub async fn rename(

@@ -6,11 +6,7 @@ use rookery_domain::{ErrorCode, id::AgentId};
 
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::HumanSession,
-        body::{Nothing, OptionalJson},
-        params::PathId,
-    },
+    http::{auth::permission::HumanSession, body::Nothing, params::PathId},
     state::AppState,
 };
 
@@ -20,14 +16,13 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound, ErrorCode::PayloadTooLar
 /// Revokes every key of an agent, for ever. A second time changes nothing.
 #[utoipa::path(
     post, path = "/v1/self/agents/{id}/revoke-key", tag = "Account", request_body = Option<Nothing>,
-    params(("id" = String, Path, description = "The agent's id")),
     responses((status = 204, description = "Every key is revoked")),
 )]
 pub async fn revoke_key(
     caller: HumanSession,
     State(state): State<AppState>,
     PathId(id): PathId<AgentId>,
-    _body: OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<StatusCode> {
     state.rooms.directory.revoke_agent(caller.human, id).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -7,7 +7,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::HumanSession,
-        body::{Nothing, OptionalJson},
+        body::Nothing,
         idempotency::{IdempotencyKey, IdempotentPost},
         params::PathId,
     },
@@ -24,7 +24,7 @@ pub const ERRORS: &[ErrorCode] =
 /// A paused agent stays paused; one whose keys are all revoked is `conflict`.
 #[utoipa::path(
     post, path = "/v1/self/agents/{id}/rotate-key", tag = "Account", request_body = Option<Nothing>,
-    params(("id" = String, Path, description = "The agent's id"), IdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 201, description = "The new key, with its secret", body = IssuedKey)),
 )]
 pub async fn rotate_key(
@@ -32,7 +32,7 @@ pub async fn rotate_key(
     State(state): State<AppState>,
     PathId(id): PathId<AgentId>,
     key: IdempotencyKey,
-    OptionalJson(body): OptionalJson<Nothing>,
+    body: Nothing,
 ) -> ApiResult<Response> {
     let directory = state.rooms.directory.clone();
     let make = move |keep| async move { directory.rotate_agent(caller.human, id, keep).await };

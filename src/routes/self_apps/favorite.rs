@@ -10,7 +10,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::{AnyState, HumanMember, Readable},
-        body::{Nothing, OptionalJson},
+        body::Nothing,
     },
     state::AppState,
 };
@@ -23,13 +23,12 @@ pub const REMOVE_ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 /// Marks an app that the human owns or joined. A second time changes nothing.
 #[utoipa::path(
     put, path = "/v1/self/apps/{appId}/favorite", tag = "Account", request_body = Option<Nothing>,
-    params(("appId" = String, Path, description = "The app's id or slug")),
     responses((status = 204, description = "It is a favorite")),
 )]
 pub async fn add_favorite(
     caller: HumanMember<Readable>,
     State(state): State<AppState>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<StatusCode> {
     let now = state.clock.now();
     marked(self_apps::add_favorite(&state.rooms.db, caller.human, caller.app.id(), now).await)
@@ -38,13 +37,12 @@ pub async fn add_favorite(
 /// Takes the mark back. A second time changes nothing.
 #[utoipa::path(
     delete, path = "/v1/self/apps/{appId}/favorite", tag = "Account",
-    params(("appId" = String, Path, description = "The app's id or slug")),
     responses((status = 204, description = "It is none")),
 )]
 pub async fn remove_favorite(
     caller: HumanMember<AnyState>,
     State(state): State<AppState>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<StatusCode> {
     let removed = self_apps::remove_favorite(&state.rooms.db, caller.human, caller.app.id()).await;
     removed.map_err(Error::from)?;

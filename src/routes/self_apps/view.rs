@@ -10,7 +10,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::{HumanMember, Readable},
-        body::{Nothing, OptionalJson},
+        body::Nothing,
     },
     state::AppState,
 };
@@ -21,13 +21,12 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 /// Records that the human opened an app that it owns or joined, now.
 #[utoipa::path(
     post, path = "/v1/self/apps/{appId}/view", tag = "Account", request_body = Option<Nothing>,
-    params(("appId" = String, Path, description = "The app's id or slug")),
     responses((status = 204, description = "Recorded")),
 )]
 pub async fn view(
     caller: HumanMember<Readable>,
     State(state): State<AppState>,
-    _body: OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<StatusCode> {
     let now = state.clock.now();
     marked(self_apps::view(&state.rooms.db, caller.human, caller.app.id(), now).await)

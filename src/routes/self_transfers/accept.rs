@@ -6,11 +6,7 @@ use rookery_domain::{ErrorCode, id::TransferId};
 
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::HumanSession,
-        body::{Nothing, OptionalJson},
-        params::PathId,
-    },
+    http::{auth::permission::HumanSession, body::Nothing, params::PathId},
     routes::{
         apps::record::AppRecordBody,
         notices::{self, Deed},
@@ -36,18 +32,16 @@ pub const ERRORS: &[ErrorCode] = &[
 /// `unrestricted` is off from then on, whatever it was. Of any number of acceptances and a withdrawal at once, one wins.
 #[utoipa::path(
     post, path = "/v1/self/transfers/{id}/accept", tag = "Transfers", request_body = Option<Nothing>,
-    params(("id" = String, Path, description = "The offer's id")),
     responses((status = 200, description = "The app", body = AppRecordBody)),
 )]
 pub async fn accept(
     caller: HumanSession,
     State(state): State<AppState>,
     PathId(id): PathId<TransferId>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<Json<AppRecordBody>> {
     let human = super::human(&state, caller.human)?;
     let shared = state.clone();
-    // They hear of it, also where whoever asked does not wait for the answer.
     let app = to_the_end(async move {
         let accepted = shared.rooms.control().accept_offer(human, id).await?;
         let Accepted { app, former, offered_by } = accepted;

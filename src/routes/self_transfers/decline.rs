@@ -7,11 +7,7 @@ use rookery_domain::{ErrorCode, id::TransferId};
 
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::HumanSession,
-        body::{Nothing, OptionalJson},
-        params::PathId,
-    },
+    http::{auth::permission::HumanSession, body::Nothing, params::PathId},
     routes::notices::{self, Deed},
     state::AppState,
 };
@@ -23,17 +19,15 @@ pub const ERRORS: &[ErrorCode] =
 /// Turns down an app that is offered to the human's verified address: the offer is gone.
 #[utoipa::path(
     post, path = "/v1/self/transfers/{id}/decline", tag = "Transfers", request_body = Option<Nothing>,
-    params(("id" = String, Path, description = "The offer's id")),
     responses((status = 204, description = "Declined")),
 )]
 pub async fn decline(
     caller: HumanSession,
     State(state): State<AppState>,
     PathId(id): PathId<TransferId>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<StatusCode> {
     let human = super::human(&state, caller.human)?;
-    // Whoever offered it hears of it, also where whoever asked does not wait for the answer.
     to_the_end(async move {
         let (offer, app) = state.rooms.control().decline_offer(&human, id).await?;
         let slug = app.record().slug.clone();

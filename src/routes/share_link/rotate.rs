@@ -14,7 +14,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::AppOwner,
-        body::{Nothing, OptionalJson},
+        body::Nothing,
         idempotency::{IdempotencyKey, replay},
     },
     routes::{apps::record::share_url, sharing::OwnerPost},
@@ -37,14 +37,14 @@ pub struct ShareLinkBody {
 /// visibility `link` has one: `conflict` for any other.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/share-link/rotate", tag = "Sharing", request_body = Option<Nothing>,
-    params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 200, description = "The new link", body = ShareLinkBody)),
 )]
 pub async fn rotate(
     owner: AppOwner,
     State(state): State<AppState>,
     key: IdempotencyKey,
-    OptionalJson(body): OptionalJson<Nothing>,
+    body: Nothing,
 ) -> ApiResult<Response> {
     let AppOwner { app, caller, .. } = owner;
     let op = state.rooms.control().share_rotation(&app);

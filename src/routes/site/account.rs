@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 use super::{
     desk::Desk,
     fields::{Fields, unknown_action},
+    form_token::FormToken,
     frame::{Frame, Section},
     home::Any,
     notice::{Notice, done_or_gone, or_again},
-    once::FormToken,
     orgs::Org,
-    paging::{ITEMS_MAX, Pager, Trail},
+    paging::{CursorTrail, ITEMS_MAX, Pager},
     posted::Posted,
     records::{App, List},
     see_other,
@@ -189,7 +189,7 @@ async fn view(
     notice: Option<Notice>,
     typed: Fields,
 ) -> ApiResult<Response> {
-    let trail = Trail::of(desk, "sessions");
+    let trail = CursorTrail::of(desk, "sessions");
     let sessions = trail.path("/v1/self/sessions", ITEMS_MAX);
     let (profile, mut sessions, push, shared_apps) = tokio::try_join!(
         desk.api.get::<Profile>("/v1/self/profile"),

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use super::{
     api::Made,
     desk::Desk,
+    form_token::FormToken,
     frame::{Frame, Section},
     notice::{Notice, or_again},
-    once::FormToken,
-    paging::{ITEMS_MAX, ONLY, Pager, Trail},
+    paging::{CursorTrail, ITEMS_MAX, ONLY, Pager},
     posted::Posted,
     records::{Agent, List},
     words::At,
@@ -201,7 +201,7 @@ async fn show(desk: &Desk, said: Said) -> ApiResult<Response> {
 
 async fn view(desk: &Desk, status: StatusCode, said: Said) -> ApiResult<Response> {
     let Said { notice, claim, key, typed } = said;
-    let trail = Trail::of(desk, ONLY);
+    let trail = CursorTrail::of(desk, ONLY);
     let path = trail.path("/v1/self/agents", ITEMS_MAX);
     let List { items, next_cursor } = desk.api.get::<List<Agent>>(&path).await?;
     let new_key = key.map(|(id, secret)| {

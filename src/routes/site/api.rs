@@ -14,7 +14,7 @@ use rookery_domain::{Error, ErrorCode};
 use serde::{Serialize, de::DeserializeOwned};
 use tower::ServiceExt as _;
 
-use super::once::FormToken;
+use super::form_token::FormToken;
 use crate::{
     error::{ApiError, ApiResult},
     http::{client::RequestContext, idempotency, metering},

@@ -21,11 +21,11 @@ use url::Url;
 use super::{
     api::Api,
     assets::addresses,
+    form_token::FormToken,
     frame::{Frame, Section},
     html,
     made_for::MadeFor,
     notice::{self, ANCHOR, Notice},
-    once::FormToken,
     see_other, sign_in, visitor, words,
 };
 use crate::{

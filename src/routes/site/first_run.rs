@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use super::{
     api::Made,
     desk::Desk,
+    form_token::FormToken,
     frame::{Frame, Section},
     home::{self, Any},
     notice::{Notice, or_again, sentence},
-    once::FormToken,
     posted::Posted,
     records::{App, List},
     see_other,

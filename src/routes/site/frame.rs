@@ -3,7 +3,7 @@
 
 use rookery_domain::id::SessionId;
 
-use super::{assets::Addresses, marks::Marks, notice::Notice, once::FormToken};
+use super::{assets::Addresses, form_token::FormToken, marks::Marks, notice::Notice};
 
 /// Parts of the site, for the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use super::{
     first_run::Steps,
     frame::{Frame, Section},
     notice::Notice,
-    paging::{ONLY, Pager, Trail},
+    paging::{CursorTrail, ONLY, Pager},
     records::{App, List},
 };
 use crate::{error::ApiResult, routes::register};
@@ -59,7 +59,7 @@ pub(super) async fn view(
     notice: Option<Notice>,
 ) -> ApiResult<Response> {
     let api = &desk.api;
-    let trail = Trail::of(desk, ONLY);
+    let trail = CursorTrail::of(desk, ONLY);
     let all = trail.path("/v1/self/apps", APPS_MAX);
     let recent = format!("/v1/self/apps/recent?limit={RECENT_MAX}");
     let (apps, recent, offers, agents) = tokio::try_join!(

@@ -16,7 +16,7 @@ pub const ONLY: &str = "cursor";
 
 /// Where a reader is in a list.
 #[derive(Debug, Clone)]
-pub struct Trail {
+pub struct CursorTrail {
     /// The parameter that holds it, and the place on the page, unless it is the only list there.
     list: &'static str,
     /// What led here from the first page, this page's cursor last. An empty one at the start stands
@@ -39,7 +39,7 @@ pub struct Pager {
     pub next: Option<String>,
 }
 
-impl Trail {
+impl CursorTrail {
     /// The trail of a page's list in the page's address.
     #[must_use]
     pub fn of(desk: &Desk, list: &'static str) -> Self {

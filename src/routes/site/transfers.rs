@@ -13,7 +13,7 @@ use super::{
     desk::Desk,
     frame::{Frame, Section},
     notice::Notice,
-    paging::{ITEMS_MAX, ONLY, Pager, Trail},
+    paging::{CursorTrail, ITEMS_MAX, ONLY, Pager},
     posted::Posted,
     records::{List, Migration},
     words::{At, Count},
@@ -169,7 +169,7 @@ const fn explain(code: ErrorCode) -> Option<&'static str> {
 }
 
 async fn view(desk: &Desk, status: StatusCode, notice: Option<Notice>) -> ApiResult<Response> {
-    let trail = Trail::of(desk, ONLY);
+    let trail = CursorTrail::of(desk, ONLY);
     let path = trail.path("/v1/self/transfers", ITEMS_MAX);
     let (offers, profile) = tokio::try_join!(
         desk.api.get::<List<Offer>>(&path),

@@ -7,7 +7,7 @@ use http::StatusCode;
 use super::{
     desk::Desk,
     frame::{Frame, Section},
-    paging::{ONLY, Pager, Trail},
+    paging::{CursorTrail, ONLY, Pager},
     records::{App, List},
 };
 use crate::error::ApiResult;
@@ -29,7 +29,7 @@ pub async fn page(desk: Desk) -> Response {
 }
 
 async fn view(desk: &Desk) -> ApiResult<Response> {
-    let trail = Trail::of(desk, ONLY);
+    let trail = CursorTrail::of(desk, ONLY);
     let path = trail.path("/v1/self/apps/deleted", APPS_MAX);
     let apps: List<App> = desk.api.get(&path).await?;
     let page = TrashPage {

@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 use crate::{
     error::ApiResult,
     http::{
-        auth::{credential_watch::Leave, permission::AppOwner},
-        body::{Nothing, OptionalJson},
+        auth::{credential_watch::CredentialWatch, permission::AppOwner},
+        body::Nothing,
         idempotency::{IdempotencyKey, IdempotentPost, ShownOnce},
         reply::Created,
     },
@@ -43,15 +43,15 @@ impl ShownOnce for TestSessionBody {
 /// as the key that asked for it: a paused agent's are refused until it is resumed.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/test-session-tokens", tag = "Sharing", request_body = Option<Nothing>,
-    params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 201, description = "The token", body = TestSessionBody)),
 )]
 pub async fn create(
     owner: AppOwner,
-    leave: Leave,
+    leave: CredentialWatch,
     State(state): State<AppState>,
     key: IdempotencyKey,
-    OptionalJson(body): OptionalJson<Nothing>,
+    body: Nothing,
 ) -> ApiResult<Response> {
     let AppOwner { app, caller, .. } = owner;
     let directory = state.rooms.directory.clone();

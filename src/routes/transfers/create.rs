@@ -49,7 +49,7 @@ impl RequestBody for NewTransfer {
 /// when somebody else offers the app, and so is whoever offers it when it is accepted or declined.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/transfer", tag = "Transfers", request_body = NewTransfer,
-    params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
+    params(IdempotencyKey),
     responses((status = 201, description = "The offer", body = TransferBody)),
 )]
 pub async fn create(

@@ -16,7 +16,6 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound];
 /// Shows the pending offer of an app; `not_found` when there is none.
 #[utoipa::path(
     get, path = "/v1/apps/{id}/transfer", tag = "Transfers",
-    params(("id" = String, Path, description = "The app's id or slug")),
     responses((status = 200, description = "The offer", body = TransferBody)),
 )]
 pub async fn get(

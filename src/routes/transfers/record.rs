@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rookery_actors::{
     Directory,
-    control::{Along, Offer},
+    control::{Offer, TransferContents},
     directory::Human,
 };
 use rookery_domain::{
@@ -96,7 +96,7 @@ pub struct ComesWith {
 
 impl ComesWith {
     fn of(state: &State, offer: &Offer) -> Self {
-        let Along { members, grants, credentials, domains } = offer.along;
+        let TransferContents { members, grants, credentials, domains } = offer.along;
         Self {
             members,
             grant_links: grants,

@@ -6,10 +6,7 @@ use rookery_domain::ErrorCode;
 
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::AppOwner,
-        body::{Nothing, OptionalJson},
-    },
+    http::{auth::permission::AppOwner, body::Nothing},
     state::AppState,
 };
 
@@ -19,13 +16,12 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 /// Withdraws the pending offer of an app; without one nothing changes.
 #[utoipa::path(
     delete, path = "/v1/apps/{id}/transfer", tag = "Transfers",
-    params(("id" = String, Path, description = "The app's id or slug")),
     responses((status = 204, description = "Nothing is offered any more")),
 )]
 pub async fn withdraw(
     owner: AppOwner,
     State(state): State<AppState>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<StatusCode> {
     state.rooms.control().withdraw_offer(&owner.app).await?;
     Ok(StatusCode::NO_CONTENT)

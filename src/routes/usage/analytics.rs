@@ -117,7 +117,7 @@ pub struct AnalyticsBody {
 /// `meters.retention_days` are empty.
 #[utoipa::path(
     get, path = "/v1/apps/{id}/analytics", tag = "Apps",
-    params(("id" = String, Path, description = "The app's id or slug"), Days),
+    params(Days),
     responses((status = 200, description = "Views and visitors", body = AnalyticsBody)),
 )]
 pub async fn analytics(

@@ -37,7 +37,7 @@ pub struct AppUsageBody {
 /// empty.
 #[utoipa::path(
     get, path = "/v1/apps/{id}/usage", tag = "Apps",
-    params(("id" = String, Path, description = "The app's id or slug"), Days),
+    params(Days),
     responses((status = 200, description = "Totals and a daily series", body = AppUsageBody)),
 )]
 pub async fn app_usage(

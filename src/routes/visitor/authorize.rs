@@ -16,7 +16,7 @@ use crate::{
         accept::is_navigation,
         auth::permission::{HumanSession, OptionalHuman},
         params::PageQuery,
-        prefetch::{Looking, untouched},
+        prefetch::{Speculative, untouched},
         sign_in_cookie,
     },
     pages::{
@@ -47,7 +47,7 @@ pub struct Authorize {
 pub async fn authorize(
     visitor: Result<OptionalHuman, ApiError>,
     State(state): State<AppState>,
-    Looking(looking): Looking,
+    Speculative(looking): Speculative,
     headers: HeaderMap,
     PageQuery(query): PageQuery<Authorize>,
 ) -> ApiResult<Response> {

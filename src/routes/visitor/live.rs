@@ -7,7 +7,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::{
-            credential_watch::Leave,
+            credential_watch::CredentialWatch,
             visitor::{AnyVisitor, Visitor},
         },
         body::ExactJson,
@@ -42,7 +42,7 @@ pub(crate) async fn follow_feed(
     StrictQuery(params): StrictQuery<FeedParams>,
     headers: FeedHeaders,
 ) -> ApiResult<Response> {
-    let leave = Leave::of_visitor(visitor.participant.as_ref());
+    let leave = CredentialWatch::of_visitor(visitor.participant.as_ref());
     follow::follow((visitor.into(), leave), state, &context, params, headers).await
 }
 

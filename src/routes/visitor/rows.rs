@@ -33,7 +33,7 @@ use crate::{
 /// As `GET /v1/apps/{id}/collections/{name}`, as far as this visitor may read.
 #[utoipa::path(get, path = "/s/collections/{name}", tag = "Participants",
     operation_id = "participant_list_rows",
-    params(("name" = String, Path, description = "The collection."), ListParams),
+    params(ListParams),
     responses((status = 200, description = "A page of rows.", body = RowPageRecord),
         (status = 304, description = "The page has not changed.")))]
 pub(crate) async fn list_rows(
@@ -52,7 +52,6 @@ pub(crate) async fn list_rows(
 #[utoipa::path(post, path = "/s/collections/{name}", tag = "Participants",
     operation_id = "participant_create_row",
     params(
-        ("name" = String, Path, description = "The collection."),
         WriteHeaders,
     ),
     request_body = WriteBody,
@@ -74,8 +73,8 @@ pub(crate) async fn create_row(
 /// As `GET /v1/apps/{id}/collections/{name}/{key}`.
 #[utoipa::path(get, path = "/s/collections/{name}/{key}", tag = "Participants",
     operation_id = "participant_get_row",
-    params(("name" = String, Path, description = "The collection."),
-        ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."), GetParams),
+    params(
+        GetParams),
     responses((status = 200, description = "The row.", body = RowRecord),
         (status = 304, description = "The row has not changed.")))]
 pub(crate) async fn get_row(
@@ -92,8 +91,7 @@ pub(crate) async fn get_row(
 /// As `PATCH /v1/apps/{id}/collections/{name}/{key}`.
 #[utoipa::path(patch, path = "/s/collections/{name}/{key}", tag = "Participants",
     operation_id = "participant_update_row",
-    params(("name" = String, Path, description = "The collection."),
-        ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
+    params(
         ("If-Match" = Option<String>, Header,
             description = "The `ETag` that you have seen, or the version. A weak tag matches nothing."),
         VersionParams),
@@ -114,8 +112,7 @@ pub(crate) async fn update_row(
 /// As `DELETE /v1/apps/{id}/collections/{name}/{key}`.
 #[utoipa::path(delete, path = "/s/collections/{name}/{key}", tag = "Participants",
     operation_id = "participant_delete_row",
-    params(("name" = String, Path, description = "The collection."),
-        ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
+    params(
         ("If-Match" = Option<String>, Header,
             description = "The `ETag` that you have seen, or the version. A weak tag matches nothing."),
         VersionParams),
@@ -136,8 +133,7 @@ pub(crate) async fn delete_row(
 /// As `DELETE /v1/apps/{id}/collections/{name}/{key}/purge`: for the owner.
 #[utoipa::path(delete, path = "/s/collections/{name}/{key}/purge", tag = "Participants",
     operation_id = "participant_purge_row",
-    params(("name" = String, Path, description = "The collection."),
-        ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
+    params(
         ("If-Match" = Option<String>, Header,
             description = "The `ETag` that you have seen, or the version. A weak tag matches nothing."),
         VersionParams),
@@ -158,15 +154,9 @@ pub(crate) async fn purge_row(
 /// As `POST /v1/apps/{id}/collections/{name}/{key}/restore`: for the owner.
 #[utoipa::path(post, path = "/s/collections/{name}/{key}/restore", tag = "Participants",
     operation_id = "participant_restore_row",
-    params(("name" = String, Path, description = "The collection."),
-        ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`).")),
     request_body = Option<Nothing>,
     responses((status = 200, description = "The row with its new version.", body = RowRecord)))]
-pub(crate) async fn restore_row(
-    visitor: Visitor,
-    row: RowPath,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
-) -> ApiResult<Response> {
+pub(crate) async fn restore_row(visitor: Visitor, row: RowPath, _: Nothing) -> ApiResult<Response> {
     restore::restore(&visitor.into(), &row).await
 }
 
@@ -176,7 +166,6 @@ pub(crate) async fn restore_row(
 #[utoipa::path(post, path = "/s/collections/{name}/batch", tag = "Participants",
     operation_id = "participant_write_batch",
     params(
-        ("name" = String, Path, description = "The collection."),
         WriteHeaders,
     ),
     request_body = BatchWriteBody,
@@ -195,7 +184,6 @@ pub(crate) async fn write_batch(
 /// As `DELETE /v1/apps/{id}/collections/{name}/batch`.
 #[utoipa::path(delete, path = "/s/collections/{name}/batch", tag = "Participants",
     operation_id = "participant_delete_batch",
-    params(("name" = String, Path, description = "The collection.")),
     request_body = BatchDeleteBody,
     responses((status = 200, description = "A result for each entry.", body = BatchRecord)))]
 pub(crate) async fn delete_batch(
@@ -212,7 +200,6 @@ pub(crate) async fn delete_batch(
 /// As `GET /v1/apps/{id}/collections/{name}/count`.
 #[utoipa::path(get, path = "/s/collections/{name}/count", tag = "Participants",
     operation_id = "participant_count_rows",
-    params(("name" = String, Path, description = "The collection.")),
     responses((status = 200, description = "The number.", body = CountRecord)))]
 pub(crate) async fn count_rows(
     visitor: AnyVisitor,
@@ -226,7 +213,7 @@ pub(crate) async fn count_rows(
 /// As `GET /v1/apps/{id}/collections/{name}/deleted`: for the owner.
 #[utoipa::path(get, path = "/s/collections/{name}/deleted", tag = "Participants",
     operation_id = "participant_list_deleted_rows",
-    params(("name" = String, Path, description = "The collection."), PageParams),
+    params(PageParams),
     responses((status = 200, description = "A page of the trash.", body = TrashPageRecord),
         (status = 304, description = "The page has not changed.")))]
 pub(crate) async fn list_deleted_rows(

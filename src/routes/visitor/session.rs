@@ -181,7 +181,7 @@ fn entered(arriving: &Arriving, state: &AppState, visit: &Visit, standing: &Stan
 pub async fn delete(
     arriving: Arriving,
     State(state): State<AppState>,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    _: Nothing,
 ) -> ApiResult<Response> {
     if let Some(participant) = arriving.participant() {
         state.rooms.directory.revoke_participant(participant).await?;

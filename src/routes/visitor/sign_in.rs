@@ -9,7 +9,9 @@ use serde::Deserialize;
 use super::see_other;
 use crate::{
     error::ApiResult,
-    http::{auth::permission::Door, client::RequestContext, params::StrictQuery, sign_in_cookie},
+    http::{
+        auth::permission::PublicLink, client::RequestContext, params::StrictQuery, sign_in_cookie,
+    },
     routes::page::authorize_address,
     state::AppState,
 };
@@ -29,7 +31,7 @@ pub struct SignIn {
 /// # Errors
 /// `invalid_request` for a return path that leads elsewhere.
 pub async fn sign_in(
-    _: Door,
+    _: PublicLink,
     State(state): State<AppState>,
     context: RequestContext,
     headers: HeaderMap,

@@ -1,6 +1,6 @@
-//! Whose turn it is with an account, before a connection is taken. Transactions that lock the same
-//! account wait for each other here, where waiting costs nobody else a connection; what an account
-//! may have is not known here.
+//! Locks of accounts, taken before a connection is. Transactions that lock the same account wait for
+//! each other here, where waiting costs nobody else a connection; what an account may have is not
+//! known here.
 
 use std::{
     collections::HashMap,
@@ -20,21 +20,21 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Accounts above which those that nobody waits for are forgotten.
 const SWEEP_FROM: usize = 1_024;
 
-/// A turn; dropping it ends it.
-pub(super) type Turn = OwnedMutexGuard<()>;
+/// The lock of an account; dropping it lets the next one in.
+pub(super) type AccountGuard = OwnedMutexGuard<()>;
 
 /// The accounts with which somebody is at work.
 #[derive(Debug, Default)]
-pub(super) struct Turns(Mutex<HashMap<HumanId, Weak<tokio::sync::Mutex<()>>>>);
+pub(super) struct AccountLocks(Mutex<HashMap<HumanId, Weak<tokio::sync::Mutex<()>>>>);
 
-impl Turns {
+impl AccountLocks {
     /// Waits, first come first served, until nobody else is at work with this account.
     ///
     /// # Errors
     /// [`StorageError::Aborted`] after [`PATIENCE`].
-    pub(super) async fn with(&self, account: HumanId) -> Result<Turn> {
-        let turn = timeout(PATIENCE, self.queue(account).lock_owned()).await;
-        turn.map_err(|_| StorageError::Aborted("others are at work with the account".into()))
+    pub(super) async fn with(&self, account: HumanId) -> Result<AccountGuard> {
+        let guard = timeout(PATIENCE, self.queue(account).lock_owned()).await;
+        guard.map_err(|_| StorageError::Aborted("others are at work with the account".into()))
     }
 
     /// Those who wait for this account.

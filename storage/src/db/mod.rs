@@ -5,6 +5,7 @@
 //! in a task of its own, so it ends whatever becomes of the caller. What is not here: the hot
 //! path, which is written by hand for each database, and any statement about a table.
 
+mod account_locks;
 mod answer;
 mod args;
 mod files;
@@ -14,7 +15,6 @@ mod origin;
 mod postgres;
 mod soundness;
 mod sqlite;
-mod turns;
 mod tx;
 
 use std::{
@@ -25,7 +25,7 @@ use std::{
 
 use rookery_domain::id::HumanId;
 
-use self::{migrating::Pending, turns::Turn};
+use self::{account_locks::AccountGuard, migrating::Pending};
 
 use crate::{
     columns::{Column, FromColumns, read_all},
@@ -254,15 +254,15 @@ impl Db {
         I: Send + Sync + 'static,
         O: Send + 'static,
     {
-        let turn = match self {
+        let guard = match self {
             // One writer at a time, whatever it writes.
             Self::Sqlite(_) => None,
-            Self::Postgres(db) => Some(db.turns().with(account).await?),
+            Self::Postgres(db) => Some(db.account_locks().with(account).await?),
         };
-        self.run(turn, input, body).await
+        self.run(guard, input, body).await
     }
 
-    async fn run<I, O>(&self, turn: Option<Turn>, input: I, body: Body<I, O>) -> Result<O>
+    async fn run<I, O>(&self, guard: Option<AccountGuard>, input: I, body: Body<I, O>) -> Result<O>
     where
         I: Send + Sync + 'static,
         O: Send + 'static,
@@ -270,7 +270,7 @@ impl Db {
         let db = self.clone();
         let began = Instant::now();
         let task = tokio::spawn(async move {
-            let _turn = turn;
+            let _guard = guard;
             let mut attempt = 1;
             loop {
                 if let Some(why) = db.soundness().broken() {

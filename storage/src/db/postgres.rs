@@ -15,10 +15,10 @@ use tracing::warn;
 use super::{
     AnswerTimeout, Arg, Attempt, Body, CONNECTIONS_MAX, DatabaseUrl, Silent, Soundness,
     StorageOptions, Tx,
+    account_locks::AccountLocks,
     migrating::{self, Pending},
     needless_tls,
     origin::{Opened, Origin, STANDBY},
-    turns::Turns,
     tx,
 };
 use crate::error::{Result, StorageError, plain};
@@ -78,7 +78,7 @@ struct Inner {
     options: PgConnectOptions,
     answer_timeout: AnswerTimeout,
     opened: Arc<Opened>,
-    turns: Turns,
+    account_locks: AccountLocks,
 }
 
 impl PostgresDb {
@@ -132,8 +132,8 @@ impl PostgresDb {
         // already, now.
         let _ = opened.origin.set(origin);
         check_idle(&pool, &opened).await?;
-        let turns = Turns::default();
-        Ok(Self(Arc::new(Inner { pool, options: connect, answer_timeout, opened, turns })))
+        let account_locks = AccountLocks::default();
+        Ok(Self(Arc::new(Inner { pool, options: connect, answer_timeout, opened, account_locks })))
     }
 
     /// The pool of the cold path.
@@ -143,8 +143,8 @@ impl PostgresDb {
     }
 
     /// Who is at work with an account.
-    pub(super) fn turns(&self) -> &Turns {
-        &self.0.turns
+    pub(super) fn account_locks(&self) -> &AccountLocks {
+        &self.0.account_locks
     }
 
     /// Whether it can still promise anything.

@@ -1,6 +1,6 @@
 //! SQLite: one file, one process, one writer at a time.
 //!
-//! Whoever writes holds the *baton*: the writer thread for each group transaction, and the one
+//! Whoever writes holds the *write lock*: the writer thread for each group transaction, and the one
 //! cold-path connection here. It is fair, so neither starves the other. Two write connections
 //! that compete through SQLite's busy handler instead were measured at p99 130 ms.
 
@@ -51,7 +51,7 @@ pub const APPLICATION_ID: i64 = 0x526f_6f6b;
 /// 3.51.3: the first release without the WAL-reset corruption bug.
 const SQLITE_VERSION_MIN: i32 = 3_051_003;
 
-/// Every connection waits for a lock this long; with the baton only a backup or a foreign tool ever
+/// Every connection waits for a lock this long; with the write lock only a backup or a foreign tool ever
 /// holds one.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -79,9 +79,9 @@ struct Inner {
     path: PathBuf,
     options: SqliteConnectOptions,
     readers: SqlitePool,
-    baton: Arc<Mutex<()>>,
+    write_lock: Arc<Mutex<()>>,
     soundness: Soundness,
-    /// The cold path's write connection. Its transactions wait for it first and for the baton then, so
+    /// The cold path's write connection. Its transactions wait for it first and for the write lock then, so
     /// that the writer thread waits for one of them at most, however many there are.
     cold: Mutex<Option<SqliteConnection>>,
     /// Idle connections of the hot path's driver, for loading apps; `None` once it is closed.
@@ -147,7 +147,7 @@ impl SqliteDb {
             path,
             options: connect,
             readers,
-            baton: Arc::default(),
+            write_lock: Arc::default(),
             soundness: Soundness::default(),
             cold: Mutex::new(Some(cold)),
             loaders: parking_lot::Mutex::new(Some(Vec::new())),
@@ -181,8 +181,8 @@ impl SqliteDb {
     /// Who holds this may write. The writer thread takes it with `blocking_lock` for each group
     /// transaction.
     #[must_use]
-    pub fn baton(&self) -> Arc<Mutex<()>> {
-        Arc::clone(&self.0.baton)
+    pub fn write_lock(&self) -> Arc<Mutex<()>> {
+        Arc::clone(&self.0.write_lock)
     }
 
     /// Whether it can still promise anything.
@@ -212,7 +212,7 @@ impl SqliteDb {
         self.0.loaders.lock().take();
         self.0.keeper.lock().take();
         let mut cold = self.0.cold.lock().await;
-        let _baton = self.0.baton.lock().await;
+        let _held = self.0.write_lock.lock().await;
         if let Some(cold) = cold.take()
             && let Err(error) = cold.close().await
         {
@@ -227,7 +227,7 @@ impl SqliteDb {
         body: Body<I, O>,
     ) -> Result<O, Attempt> {
         let mut cold = self.0.cold.lock().await;
-        let _baton = self.0.baton.lock().await;
+        let _held = self.0.write_lock.lock().await;
         if self.0.lock.lock().is_none() {
             // The folder may be another process's by now.
             return Err(Attempt::Final(StorageError::Aborted("the database is closed".into())));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rookery_domain::{
     Principal,
     event::{Event, EventType},
-    id::{AppId, GrantId, HumanId, PreviewId},
+    id::{AppId, GrantId, PreviewId},
     principal::PrincipalKind,
     secret::{HashHalf, SecretHash},
 };
@@ -51,7 +51,7 @@ contract! {
 
     async fn a_visitors_token_ends_by_itself_is_renewed_and_is_revoked(test: &TestDb) {
         let db = &test.db;
-        let ada = HumanId::new();
+        let ada = human(db, "ada@example.com").await.id;
         let visitor = visitor(CameBy::Human { human: ada, share: None });
         participants::create(db, &visitor).await.unwrap();
         let end = visitor.expires_at;

@@ -236,14 +236,14 @@ pub(super) fn keys(app: &LoadedApp) -> Vec<&str> {
 
 /// Keeps the writer from committing groups of one app, until it is dropped.
 pub(super) enum Hold {
-    Sqlite { _baton: OwnedMutexGuard<()> },
+    Sqlite { _held: OwnedMutexGuard<()> },
     Postgres { _locks: PgConnection },
 }
 
 impl Hold {
     pub(super) async fn on(test: &TestDb, app: AppId) -> Self {
         match &test.db {
-            Db::Sqlite(db) => Self::Sqlite { _baton: db.baton().lock_owned().await },
+            Db::Sqlite(db) => Self::Sqlite { _held: db.write_lock().lock_owned().await },
             Db::Postgres(db) => {
                 let mut locks = db.connect().await.unwrap();
                 locks.execute("begin").await.unwrap();

@@ -47,7 +47,7 @@ struct Count {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnSilence {
     /// It leaves: the server was killed.
-    Leave,
+    CredentialWatch,
     /// It goes on with other rows: the server lives or comes back.
     GoOn,
 }
@@ -246,7 +246,7 @@ impl Writer {
             }
             Told::Unreached | Told::Nothing | Told::Wrong(_) => {
                 match self.silence {
-                    OnSilence::Leave => self.stop.cancel(),
+                    OnSilence::CredentialWatch => self.stop.cancel(),
                     OnSilence::GoOn => sleep(PAUSE).await,
                 }
                 Going::Break(())

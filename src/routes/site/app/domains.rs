@@ -16,9 +16,9 @@ use crate::{
     routes::site::{
         desk::Desk,
         fields::{Fields, unknown_action},
+        form_token::FormToken,
         frame::Frame,
         notice::{Notice, or_again},
-        once::FormToken,
         posted::Posted,
         words::At,
     },
@@ -129,7 +129,7 @@ async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static s
             let name: String = byte_serialize(fields.one("domain").as_bytes()).collect();
             let path = format!("{path}?domain={name}");
             match desk.api.act(Method::DELETE, &path).await {
-                // Of the app itself the page would have nothing to say.
+                // Somebody else has removed it: the page shows that it is gone.
                 Err(failed) if failed.error.code == ErrorCode::DomainNotFound => {}
                 removed => removed?,
             }

@@ -11,10 +11,10 @@ use crate::{
     error::ApiResult,
     routes::site::{
         desk::Desk,
+        form_token::FormToken,
         frame::{Frame, Section},
         notice::{Notice, or_again},
-        once::FormToken,
-        paging::{ITEMS_MAX, ONLY, Pager, Trail},
+        paging::{CursorTrail, ITEMS_MAX, ONLY, Pager},
         posted::Posted,
         records::List,
     },
@@ -65,7 +65,7 @@ async fn view(
     notice: Option<Notice>,
     name: String,
 ) -> ApiResult<Response> {
-    let trail = Trail::of(desk, ONLY);
+    let trail = CursorTrail::of(desk, ONLY);
     let orgs: List<Org> = desk.api.get(&trail.path("/v1/orgs", ITEMS_MAX)).await?;
     let page = OrgsPage {
         frame: desk.frame(Section::Orgs).with(notice),

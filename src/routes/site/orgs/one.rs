@@ -18,10 +18,10 @@ use crate::{
     routes::site::{
         desk::Desk,
         fields::{Fields, unknown_action},
+        form_token::FormToken,
         frame::{Frame, Section},
         notice::{Notice, done_or_gone, or_again},
-        once::FormToken,
-        paging::{ITEMS_MAX, Pager, Trail},
+        paging::{CursorTrail, ITEMS_MAX, Pager},
         posted::Posted,
         records::{App, List},
         words::At,
@@ -151,7 +151,7 @@ async fn view(
     typed: Fields,
 ) -> ApiResult<Response> {
     let id: OrgId = id.parse().map_err(|_| unknown())?;
-    let (members, apps) = (Trail::of(desk, "members"), Trail::of(desk, "apps"));
+    let (members, apps) = (CursorTrail::of(desk, "members"), CursorTrail::of(desk, "apps"));
     let api = &desk.api;
     let (path, own) = (format!("/v1/orgs/{id}"), apps.path("/v1/self/apps", ITEMS_MAX));
     let (listed, own) =

@@ -43,7 +43,7 @@ const FRAME_HEADER_BYTES: u64 = 24;
 
 /// The lane's part: when the checkpointer is asked, when the lane moves the rest itself, and whether
 /// the disk has room for a commit.
-pub(super) struct Upkeep<'lane> {
+pub(super) struct LogMaintenance<'lane> {
     checkpointer: Checkpointer,
     /// The lane's own connection.
     connection: &'lane Connection,
@@ -55,7 +55,7 @@ pub(super) struct Upkeep<'lane> {
     moved: Moved,
 }
 
-impl<'lane> Upkeep<'lane> {
+impl<'lane> LogMaintenance<'lane> {
     /// Starts the checkpointer on the connection `beside`.
     pub(super) fn start(
         connection: &'lane Connection,
@@ -75,7 +75,7 @@ impl<'lane> Upkeep<'lane> {
         if self.moved == Moved::NoSpace { LOOKS_AGAIN_AFTER } else { idle }
     }
 
-    /// To be called before each commit, under the baton; whether the commit may be made.
+    /// To be called before each commit, under the write lock; whether the commit may be made.
     ///
     /// # Errors
     /// A text when the store is broken.
@@ -88,7 +88,7 @@ impl<'lane> Upkeep<'lane> {
         Ok(self.moved != Moved::NoSpace)
     }
 
-    /// To be called after each commit, under the same baton. `is_full`: it was not made, because the
+    /// To be called after each commit, under the same write lock. `is_full`: it was not made, because the
     /// disk is full.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ impl<'lane> Upkeep<'lane> {
         Ok(())
     }
 
-    /// Empties the log if anything was written to it, under the baton. A reader that needs it now
+    /// Empties the log if anything was written to it, under the write lock. A reader that needs it now
     /// keeps it until the next time.
     ///
     /// # Errors
@@ -129,14 +129,14 @@ impl<'lane> Upkeep<'lane> {
         waits(BUSY_TIMEOUT)
     }
 
-    /// Ends the checkpointer, then moves what is left, under the baton.
+    /// Ends the checkpointer, then moves what is left, under the write lock.
     ///
     /// # Errors
     /// A text when the store is broken.
     pub(super) fn end(self, db: &SqliteDb) -> Result<(), String> {
         self.checkpointer.stop();
-        let baton = db.baton();
-        let _baton = baton.blocking_lock();
+        let write_lock = db.write_lock();
+        let _held = write_lock.blocking_lock();
         checkpoint(self.connection, self.page_bytes, self.shared, PASSIVE).map(drop)
     }
 

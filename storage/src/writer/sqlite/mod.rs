@@ -1,7 +1,7 @@
 //! The SQLite lane: one thread of the operating system with one connection.
 //!
 //! Commits have no timer. While a COMMIT waits for the disk the next groups gather by
-//! themselves, and it takes all of them at once. It holds the baton from BEGIN to COMMIT, so that a
+//! themselves, and it takes all of them at once. It holds the write lock from BEGIN to COMMIT, so that a
 //! cold-path transaction never meets it inside SQLite.
 
 mod batch;
@@ -18,7 +18,7 @@ use std::{
 
 use rusqlite::{Connection, Error::SqliteFailure, OpenFlags};
 
-use self::{batch::Session, checkpoint::Upkeep, statements::Statements};
+use self::{batch::Session, checkpoint::LogMaintenance, statements::Statements};
 use super::{
     Shared,
     batch::Stage,
@@ -121,9 +121,9 @@ fn run(
     };
     let page_bytes: u32 =
         connection.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(failed)?;
-    let mut log = Upkeep::start(&connection, beside, db, shared, page_bytes)
+    let mut log = LogMaintenance::start(&connection, beside, db, shared, page_bytes)
         .map_err(|error| Ended::Failed(error.to_string()))?;
-    let baton = db.baton();
+    let write_lock = db.write_lock();
     loop {
         let waited = queue.wait_on_thread(log.looks_again_after());
         if waited != Waited::Work {
@@ -133,7 +133,7 @@ fn run(
         if waited == Waited::End {
             return log.end(db).map_err(Ended::Broken);
         }
-        let _baton = baton.blocking_lock();
+        let _held = write_lock.blocking_lock();
         if let Some(why) = db.soundness().broken() {
             return Err(Ended::Broken(why));
         }

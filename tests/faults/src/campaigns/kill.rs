@@ -54,7 +54,8 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
                 place.insert(Place::of(App::deploy(&api).await?))
             }
         };
-        let crew = Crew::start(&api, &here.app, &format!("k{kill}"), WRITERS, OnSilence::Leave);
+        let crew =
+            Crew::start(&api, &here.app, &format!("k{kill}"), WRITERS, OnSilence::CredentialWatch);
         let follower = Follower::start(&api, &here.app);
         let spender = Spender::start(&api);
         let guests = Guests::start(&api, &here.app, GUEST_WRITES);

@@ -112,7 +112,7 @@ async fn record(world: &World, acknowledged: usize, is_control: bool) -> Result<
     }
     let server = recording.start().await?;
     let api = api.at(&server.url);
-    let silence = OnSilence::Leave;
+    let silence = OnSilence::CredentialWatch;
     let crew = Crew::start_marking(&api, &app, "p", WRITERS, silence, Some(&trace));
     crew.reach(acknowledged, PATIENCE).await?;
     server.kill().await?;

@@ -51,7 +51,8 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
     let mut slowest = Duration::ZERO;
     for time in 0..times {
         let polls = poll(&api, &idle).await?;
-        let crew = Crew::start(&api, &app, &format!("t{time}"), WRITERS, OnSilence::Leave);
+        let crew =
+            Crew::start(&api, &app, &format!("t{time}"), WRITERS, OnSilence::CredentialWatch);
         let follower = Follower::start(&api, &app);
         crew.reach(ACKNOWLEDGED, PATIENCE).await?;
         let (status, took) = server.terminate(EXIT_PATIENCE).await?;

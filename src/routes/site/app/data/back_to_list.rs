@@ -10,14 +10,14 @@ use crate::routes::site::desk::{DONE, Desk};
 const PARAMETER: &str = "list";
 
 /// The list that a page leads back to.
-pub struct Way {
+pub struct BackToList {
     /// The page of the collection, without a query.
     list: String,
     /// What was asked of it.
     query: String,
 }
 
-impl Way {
+impl BackToList {
     /// The list itself, as it is looked at.
     #[must_use]
     pub fn from_here(desk: &Desk, app: &str, collection: &str) -> Self {

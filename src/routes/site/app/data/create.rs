@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
-    collection_page, collection_path, record::Row, refusal, row_page, text::typed, way::Way,
+    back_to_list::BackToList, collection_page, collection_path, record::Row, refusal, row_page,
+    text::typed,
 };
 use crate::{
     error::ApiResult,
@@ -16,9 +17,9 @@ use crate::{
     routes::site::{
         app::app_page::{self, AppPage, Tab},
         desk::Desk,
+        form_token::FormToken,
         frame::Frame,
         notice::{Notice, or_again},
-        once::FormToken,
         posted::{Posted, PostedRow},
         words,
     },
@@ -83,7 +84,7 @@ async fn create(desk: &Desk, id: &str, collection: &str, form: Form) -> ApiResul
         }
         Err(why) => Err(why.into()),
     };
-    let way = Way::back(desk, id, collection);
+    let way = BackToList::back(desk, id, collection);
     let row_page = |key: &str| way.to(&row_page(id, collection, key));
     let taken = matches!(answered, Ok(None)).then(|| row_page(&form.key));
     let answered = answered.and_then(|made| {
@@ -116,7 +117,7 @@ pub(super) async fn view(
         return Err(Error::collection_not_found(collection).into());
     }
     let frame = frame.with(notice);
-    let way = Way::back(desk, id, collection);
+    let way = BackToList::back(desk, id, collection);
     let page = NewRowPage {
         frame,
         app_page,

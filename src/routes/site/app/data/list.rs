@@ -14,12 +14,12 @@ use serde::Deserialize;
 use url::form_urlencoded::Serializer;
 
 use super::{
+    back_to_list::BackToList,
     collection_page, collection_path,
     condition::condition,
     record::{Members, Row},
     refusal, row_page,
     text::{Cell, visible},
-    way::Way,
 };
 use crate::{
     error::{self, ApiError, ApiResult},
@@ -29,7 +29,7 @@ use crate::{
         desk::Desk,
         frame::Frame,
         notice::Notice,
-        paging::{ITEMS_MAX, ONLY, Pager, Trail},
+        paging::{CursorTrail, ITEMS_MAX, ONLY, Pager},
         see_other,
         words::{self, At, Count},
     },
@@ -58,7 +58,7 @@ impl Query {
     }
 
     /// Why this page of the list of a collection with so many rows is empty: a heading, and more.
-    fn nothing(&self, trail: &Trail, rows: u64) -> (&'static str, String) {
+    fn nothing(&self, trail: &CursorTrail, rows: u64) -> (&'static str, String) {
         let why = match rows {
             _ if !self.is_empty() => "None that fits.",
             _ if trail.is_later() => "None here any more.",
@@ -110,7 +110,7 @@ impl Query {
         Ok(Some(condition(self.field.trim(), op, &self.value).to_string()))
     }
 
-    fn path(&self, app: &str, collection: &str, trail: &Trail) -> Result<String> {
+    fn path(&self, app: &str, collection: &str, trail: &CursorTrail) -> Result<String> {
         let path = trail.path(&collection_path(app, collection), ITEMS_MAX);
         let mut query = Serializer::new(path);
         if let Some(filter) = self.filter()? {
@@ -259,7 +259,7 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
     let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Data).await?;
     let app = app_page.app.id.to_string();
     let query: Query = desk.query()?;
-    let trail = Trail::of(desk, ONLY);
+    let trail = CursorTrail::of(desk, ONLY);
     let listed = match query.path(&app, &collection, &trail) {
         Ok(path) => desk.api.get::<Rows>(&path).await,
         Err(error) => Err(error.into()),
@@ -278,7 +278,7 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
     let frame = frame.with(notice);
     let data: Vec<_> = rows.items.iter().map(Row::members).collect();
     let columns = columns(&data);
-    let way = Way::from_here(desk, &app, &collection);
+    let way = BackToList::from_here(desk, &app, &collection);
     let members = columns.iter().map(|name| Heading::of_member(&query, &page, name));
     let headings =
         members.chain([Heading::sorting(&query, &page, "updated_at", "Changed")]).collect();

@@ -3,6 +3,7 @@
 //! past (`history`), its conflicts (`merge`), new rows (`create`), the trash (`trash`); and the way from
 //! each of them back to the list (`way`).
 
+pub mod back_to_list;
 pub mod changes;
 pub mod condition;
 pub mod create;
@@ -13,7 +14,6 @@ pub mod record;
 pub mod row;
 pub mod text;
 pub mod trash;
-pub mod way;
 
 use rookery_actors::app::render::path_segment;
 use rookery_domain::{Error, pointer};

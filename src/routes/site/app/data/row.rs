@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
+    back_to_list::BackToList,
     collection_page, create,
     history::{Event, history},
     merge::Merge,
     record::{Names, Row},
     refusal, row_page, row_path,
     text::typed,
-    way::Way,
 };
 use crate::{
     error::ApiResult,
@@ -24,9 +24,9 @@ use crate::{
     routes::site::{
         app::app_page::{self, AppPage, Tab},
         desk::Desk,
+        form_token::FormToken,
         frame::Frame,
         notice::{Notice, or_again},
-        once::FormToken,
         posted::{Posted, PostedRow},
     },
 };
@@ -138,7 +138,7 @@ struct RowAt<'a> {
 async fn perform(desk: &Desk, at: RowAt<'_>, action: Action) -> ApiResult<Response> {
     let RowAt { id, collection, key } = at;
     app_page::require_owner(desk, id).await?;
-    let way = Way::back(desk, id, collection);
+    let way = BackToList::back(desk, id, collection);
     let (list, page) = (way.list(), way.to(&row_page(id, collection, key)));
     let path = row_path(id, collection, key);
     let (answered, to, done) = match action {
@@ -204,7 +204,8 @@ async fn save(
         }
         Err(why) => Err(why.into()),
     };
-    let page = Way::back(desk, at.id, at.collection).to(&row_page(at.id, at.collection, at.key));
+    let page =
+        BackToList::back(desk, at.id, at.collection).to(&row_page(at.id, at.collection, at.key));
     let answered = answered.and_then(|_| Ok(desk.go(&page, "saved")?));
     let again = async |status, error: Error| match current(&error) {
         // What was to be written stands there: the same form was sent before.
@@ -254,7 +255,7 @@ async fn gone(desk: &Desk, at: RowAt<'_>, data: String) -> ApiResult<Response> {
     let (frame, app_page) = AppPage::of_owner(desk, at.id, Tab::Data).await?;
     let text = "The row was deleted while you edited it. What you wrote is below.".to_owned();
     let notice = Notice::of_refusal(text, None);
-    let way = Way::back(desk, at.id, at.collection);
+    let way = BackToList::back(desk, at.id, at.collection);
     let page = RowGonePage {
         frame: frame.with(Some(notice)),
         app_page,
@@ -286,7 +287,7 @@ async fn view(
     let events = control.row_history(&app, &caller, at.collection, at.key).await?;
     let history = history(&events, &names);
     let text = row.text();
-    let way = Way::back(desk, at.id, at.collection);
+    let way = BackToList::back(desk, at.id, at.collection);
     let closed = app_page.is_closed();
     let fixed = refusals.update.map(|error| Notice::refused(&error).text);
     let fixed = if closed { Some("The app is closed.".to_owned()) } else { fixed };

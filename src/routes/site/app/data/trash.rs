@@ -5,11 +5,11 @@ use axum::response::Response;
 use http::StatusCode;
 
 use super::{
+    back_to_list::BackToList,
     collection_page, collection_path,
     record::Row,
     row_page,
     text::{Cell, visible},
-    way::Way,
 };
 use crate::{
     error::ApiResult,
@@ -18,7 +18,7 @@ use crate::{
         app::app_page::{AppPage, Tab},
         desk::Desk,
         frame::Frame,
-        paging::{ITEMS_MAX, ONLY, Pager, Trail},
+        paging::{CursorTrail, ITEMS_MAX, ONLY, Pager},
         records::List,
         words::At,
     },
@@ -55,10 +55,10 @@ pub async fn page(desk: Desk, Path((id, collection)): Path<(String, String)>) ->
 
 async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> {
     let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Data).await?;
-    let trail = Trail::of(desk, ONLY);
+    let trail = CursorTrail::of(desk, ONLY);
     let path = trail.path(&format!("{}/deleted", collection_path(id, &collection)), ITEMS_MAX);
     let rows: List<Row> = desk.api.get(&path).await?;
-    let way = Way::back(desk, id, &collection);
+    let way = BackToList::back(desk, id, &collection);
     let line = |row: &Row| Line {
         key: row.key.clone(),
         href: way.to(&row_page(id, &collection, &row.key)),

@@ -18,7 +18,7 @@ use crate::{
         fields::Fields,
         frame::Frame,
         notice::Notice,
-        paging::{ITEMS_MAX, Pager, Trail},
+        paging::{CursorTrail, ITEMS_MAX, Pager},
         records::List,
     },
 };
@@ -90,8 +90,10 @@ pub(super) async fn view(
     Said { notice, typed, once }: Said,
 ) -> ApiResult<Response> {
     let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Sharing).await?;
-    let trails = ["members", "grants", "credentials", "previews"].map(|list| Trail::of(desk, list));
-    let list = |trail: &Trail, what: &str| trail.path(&format!("/v1/apps/{id}/{what}"), ITEMS_MAX);
+    let trails =
+        ["members", "grants", "credentials", "previews"].map(|list| CursorTrail::of(desk, list));
+    let list =
+        |trail: &CursorTrail, what: &str| trail.path(&format!("/v1/apps/{id}/{what}"), ITEMS_MAX);
     let members = list(&trails[0], "members");
     let grants = list(&trails[1], "grants");
     let credentials = list(&trails[2], "credentials");

@@ -20,8 +20,8 @@ use crate::{
     http::{auth::permission::AppOwner, idempotency::hash_json, params::Path, reply::to_json},
     routes::site::{
         desk::Desk,
+        form_token::FormToken,
         notice::{Notice, or_again},
-        once::FormToken,
         posted::Posted,
     },
 };
