@@ -42,5 +42,5 @@ pub(super) fn round(context: &Context) -> Round {
         resident -= bytes;
         asked += 1;
     }
-    Round { done: asked, more: asked == RESTS_MAX, ..Round::default() }
+    Round::of(asked, asked == RESTS_MAX)
 }

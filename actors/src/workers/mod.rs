@@ -71,12 +71,16 @@ impl WorkerKind {
         })
     }
 
-    /// Time to the next round; sooner where a bound, or a failure, has ended the last one.
-    fn next_after(self, last: Option<Round>, env: &Env) -> Duration {
-        match (self, last) {
-            (Self::Hibernation, Some(Round { more: true, .. })) => hibernate::PAUSE,
-            (Self::Sweeper | Self::FeedRetention, Some(Round { more: true, .. })) => tour::PAUSE,
-            (Self::Sweeper, None | Some(Round { failed: true, .. })) => tour::RETRY_PAUSE,
+    /// Time to the next round; sooner where a bound has ended the last one, or something failed in it, as
+    /// it did in the `failed` rounds up to now.
+    fn next_after(self, more: bool, failed: u32, env: &Env) -> Duration {
+        match self {
+            Self::Hibernation if more => hibernate::PAUSE,
+            Self::Sweeper | Self::FeedRetention if more => tour::PAUSE,
+            Self::Sweeper if failed > 0 => {
+                let doubled = 2_u32.saturating_pow(failed - 1);
+                tour::RETRY_PAUSE.saturating_mul(doubled).min(self.pause(env))
+            }
             _ => self.pause(env),
         }
     }
@@ -123,7 +127,7 @@ impl Context {
             WorkerKind::Writer => self.mend()?,
             WorkerKind::Metering => self.roll_up_meters().await?,
         };
-        Ok(Round { done, ..Round::default() })
+        Ok(Round::of(done, false))
     }
 
     async fn roll_up_meters(&self) -> Result<u64> {
@@ -161,8 +165,10 @@ pub struct WorkerStatus {
 
 /// What a worker is told.
 enum Work {
-    /// Its time has come, or somebody has found something to do.
+    /// Its time has come.
     Tick,
+    /// Somebody has found something to do, and does not wait for its end.
+    Begin,
     /// Somebody asks for a round and waits for its end.
     Now(oneshot::Sender<Result<u64>>),
     /// Panic (a test's injected fault).
@@ -180,6 +186,8 @@ struct WorkerState {
     status: Arc<Mutex<WorkerStatus>>,
     /// The next tick.
     timer: Option<AbortHandle>,
+    /// Rounds in a row in which something failed.
+    failed: u32,
 }
 
 impl Actor for Worker {
@@ -205,12 +213,10 @@ impl Actor for Worker {
         state: &mut WorkerState,
     ) -> Result<(), ActorProcessingErr> {
         match work {
-            Work::Tick => {
-                // A failure is in the status and the log; the next round tries again.
-                let last = state.round().await.ok();
-                // Counted from the end of this round, so that rounds never pile up.
-                let next = state.kind.next_after(last, state.context.env());
-                state.tick_after(next, &myself);
+            Work::Tick => state.tick(&myself).await,
+            Work::Begin => {
+                state.failed = 0;
+                state.tick(&myself).await;
             }
             Work::Now(done) => {
                 if state.kind == WorkerKind::FeedRetention {
@@ -227,6 +233,18 @@ impl Actor for Worker {
 }
 
 impl WorkerState {
+    /// Does a round, and has the next one follow.
+    async fn tick(&mut self, myself: &ActorRef<Work>) {
+        // A failure is in the status and the log; the next round tries again.
+        let last = self.round().await;
+        let failed = last.as_ref().map_or(true, |round| round.failed);
+        self.failed = if failed { self.failed.saturating_add(1) } else { 0 };
+        let more = last.is_ok_and(|round| round.more);
+        // Counted from the end of this round, so that rounds never pile up.
+        let next = self.kind.next_after(more, self.failed, self.context.env());
+        self.tick_after(next, myself);
+    }
+
     /// Has the next round begin after `pause`, in place of when it would have.
     fn tick_after(&mut self, pause: Duration, myself: &ActorRef<Work>) {
         if let Some(before) = self.timer.take() {
@@ -274,7 +292,8 @@ impl Workers {
                 last_error: None,
             };
             let status = Arc::new(Mutex::new(status));
-            let state = WorkerState { kind, context: context.clone(), status, timer: None };
+            let state =
+                WorkerState { kind, context: context.clone(), status, timer: None, failed: 0 };
             let actor = spawn(&state, root).await?;
             workers.push((state, ArcSwap::from_pointee(actor)));
         }
@@ -314,7 +333,7 @@ impl Workers {
 
     /// Has `kind` begin a round now, and goes on.
     pub fn begin(&self, kind: WorkerKind) {
-        let _ = self.actor(kind).send_message(Work::Tick);
+        let _ = self.actor(kind).send_message(Work::Begin);
     }
 
     /// What an operator sees of them.

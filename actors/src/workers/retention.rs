@@ -233,7 +233,7 @@ async fn feed(context: &Context, app: AppId, keep: feed::FeedRetention) -> Round
                 return Round { more: false, ..round };
             }
         };
-        round = Round { done: round.done + step.events, more: step.more, ..Round::default() };
+        round = Round::of(round.done + step.events, step.more);
         // A reader that still comes with a lower cursor finds a gap instead, and starts anew.
         if let Some(slot) = context.apps.known(app) {
             slot.history.raise_floor(step.floor_seq);

@@ -54,7 +54,7 @@ async fn purges(context: &Context) -> Result<Round> {
         }
     }
     // Where none could be finished, trying again soon would change nothing.
-    Ok(Round { done, more: done > 0 && marked.len() >= APPS_MAX as usize, ..Round::default() })
+    Ok(Round::of(done, done > 0 && marked.len() >= APPS_MAX as usize))
 }
 
 async fn due_apps(context: &Context) -> Result<Round> {
@@ -64,7 +64,7 @@ async fn due_apps(context: &Context) -> Result<Round> {
     let mut done = 0;
     for &due in &page {
         if context.is_stopping() {
-            return Ok(Round { done, more: true, ..Round::default() });
+            return Ok(Round::of(done, true));
         }
         context.positions.lock().due.after = Some(due);
         let app = due.app;
@@ -80,7 +80,7 @@ async fn due_apps(context: &Context) -> Result<Round> {
         }
     }
     let more = context.positions.lock().due.end_page(page.len(), APPS_MAX);
-    Ok(Round { done, more, ..Round::default() })
+    Ok(Round::of(done, more))
 }
 
 async fn destroy(context: &Context, app: AppId) -> Result<()> {
@@ -100,7 +100,7 @@ async fn due_rows(context: &Context) -> Result<Round> {
         let last = page.last().cloned();
         if last.is_none() {
             context.positions.lock().trash = None;
-            return Ok(Round { done, more: false, ..Round::default() });
+            return Ok(Round::of(done, false));
         }
         let mut by_app: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
         for due in page {
@@ -108,7 +108,7 @@ async fn due_rows(context: &Context) -> Result<Round> {
         }
         for (app, rows) in by_app {
             if context.is_stopping() {
-                return Ok(Round { done, more: true, ..Round::default() });
+                return Ok(Round::of(done, true));
             }
             if kept.contains(&app) {
                 continue;
@@ -124,7 +124,7 @@ async fn due_rows(context: &Context) -> Result<Round> {
         }
         context.positions.lock().trash = last;
     }
-    Ok(Round { done, more: true, ..Round::default() })
+    Ok(Round::of(done, true))
 }
 
 /// Where more is in an app's trash than it has room for, the oldest rows go.
@@ -139,7 +139,7 @@ async fn overfull_trash(context: &Context) -> Result<Round> {
         let mut more = false;
         for _ in 0..TRASH_PAGES_MAX {
             if context.is_stopping() {
-                return Ok(Round { done, more: true, ..Round::default() });
+                return Ok(Round::of(done, true));
             }
             let oldest = trash::oldest(&context.db, app, trash::TRASH_PAGE_MAX).await?;
             let asked = oldest.len() as u64;
@@ -160,7 +160,7 @@ async fn overfull_trash(context: &Context) -> Result<Round> {
         context.positions.lock().overfull.again |= more;
     }
     let more = context.positions.lock().overfull.end_page(page.len(), APPS_MAX);
-    Ok(Round { done, more, ..Round::default() })
+    Ok(Round::of(done, more))
 }
 
 /// How many rows the app's actor destroyed.

@@ -11,7 +11,8 @@ use tokio::time::Instant;
 /// source; the pause is for the other writers.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
-/// Pause after a round in which something failed that is not to wait for the usual time.
+/// Pause after a round in which something failed that is not to wait for the usual time. It doubles with
+/// each such round up to the usual one: what fails for good is not looked at all the time.
 pub(super) const RETRY_PAUSE: Duration = Duration::from_secs(5);
 
 /// What a round did.
@@ -23,6 +24,13 @@ pub(super) struct Round {
     pub(super) more: bool,
     /// Something that nobody should wait for could not be done: it is tried again soon.
     pub(super) failed: bool,
+}
+
+impl Round {
+    /// One in which nothing failed.
+    pub(super) const fn of(done: u64, more: bool) -> Self {
+        Self { done, more, failed: false }
+    }
 }
 
 impl std::ops::AddAssign for Round {
