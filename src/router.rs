@@ -16,7 +16,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::{
     error::ApiError,
-    http::route_table::{KnownRoutes, RouteTable},
+    http::edge::route_table::{KnownRoutes, RouteTable},
     openapi, operation,
     routes::{
         account, agents, apps, auth, claim_codes, collections, credentials, device, docs, domains,

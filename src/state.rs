@@ -12,7 +12,10 @@ use crate::{
     config::Config,
     domains::CustomDomains,
     error::Envelope,
-    http::{auth::Authenticator, body_budget::BodyBudget, country::Countries, waiters::Waiters},
+    http::{
+        auth::Authenticator, body::budget::BodyBudget, client::country::Countries,
+        edge::waiters::Waiters,
+    },
     idp::IdentityProvider,
     mail::Mailer,
     openapi::Reference,

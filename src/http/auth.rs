@@ -22,8 +22,7 @@ use rookery_domain::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::cookie;
-use crate::state::AppState;
+use crate::{http::cookie, state::AppState};
 
 /// The session cookie over https: bound to the host by its prefix.
 pub const SESSION_COOKIE: &str = "__Host-service_session";

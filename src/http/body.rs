@@ -1,6 +1,11 @@
 //! Request bodies: bounded in bytes, alone and together, and in time; strict JSON, unknown members
 //! refused by name.
 
+pub mod budget;
+pub mod coding;
+pub mod drain;
+pub mod strict;
+
 use std::{net::IpAddr, time::Duration};
 
 use axum::{
@@ -15,9 +20,9 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use super::{auth::recheck, body_budget::BodyShare, client::RequestContext, coding};
 use crate::{
     error::ApiError,
+    http::{auth::recheck, body::budget::BodyShare, client::RequestContext},
     state::{AppState, State},
 };
 

@@ -1,6 +1,8 @@
 //! Who is at the other end: the client's address behind trusted proxies, and the network it is
 //! counted by. A forwarding header is believed only as far as trusted hops wrote it.
 
+pub mod country;
+
 use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::FromRequestParts;

@@ -9,9 +9,9 @@ use axum::{
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use rookery_domain::{Error, Result, if_match::IfMatch};
 
-use super::reply::RawJson;
 use crate::{
     error::ApiError,
+    http::reply::RawJson,
     pages::assets::{is_held, strong_etag},
     state::AppState,
 };

@@ -1,6 +1,11 @@
 //! Cookies as they are read and set. All that the service sets are out of reach of scripts, and
 //! sent along from other sites only when somebody follows a link here.
 
+pub mod idp;
+pub mod participant;
+pub mod session;
+pub mod sign_in;
+
 use http::{HeaderMap, HeaderValue, header};
 
 /// The value of the first cookie called `name`.

@@ -5,12 +5,23 @@
 //! limit. Out: the error envelope, the headers of every answer, the log line. Credentials, bodies
 //! and everything behind them belong to extractors (docs/ARCHITECTURE.md, "How a request gets in").
 
+mod cli_version;
+pub mod figures;
+pub mod headers;
+pub mod metering;
+mod operators;
+mod origin;
+mod passing;
+mod rate_limit;
+mod refused;
+pub mod request_id;
+pub mod request_log;
+pub mod route_table;
+mod undeclared_proxy;
+pub mod waiters;
+
 use std::{
-    convert::Infallible,
-    net::{IpAddr, SocketAddr},
-    panic::AssertUnwindSafe,
-    sync::Arc,
-    time::Instant,
+    convert::Infallible, net::SocketAddr, panic::AssertUnwindSafe, sync::Arc, time::Instant,
 };
 
 use axum::{
@@ -19,9 +30,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::FutureExt as _;
-use http::{
-    HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, Version, header, request::Parts,
-};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Version, header, request::Parts};
 use http_body::Body as _;
 use rookery_actors::AppHandle;
 use rookery_domain::{
@@ -32,40 +41,34 @@ use rookery_domain::{
 use rookery_storage::trace;
 use tower::Service as _;
 
-use super::{
-    accept::{self, is_navigation},
-    body_drain, cli_version,
-    client::{self, RequestContext},
-    conditional::ReadConditions,
+use self::{
     figures::OpenConnection,
-    headers, metering,
-    operators::{self, Operators},
-    origin::{self, Origin},
-    rate_limit::{self, Limiter},
-    refused,
-    request_id::{self, RequestIds},
-    request_log::{self, Line, RequestLog},
+    operators::Operators,
+    origin::Origin,
+    passing::{PARTICIPANT, Passing, is_below},
+    rate_limit::Limiter,
+    request_id::RequestIds,
+    request_log::{Line, RequestLog},
     route_table::RouteTable,
-    session_cookie,
     undeclared_proxy::UndeclaredProxy,
 };
 use crate::{
     error::{ApiError, Told},
-    gcra::Allowance,
+    http::{
+        accept::{self, is_navigation},
+        body::drain,
+        client::{self, RequestContext},
+        conditional::ReadConditions,
+        cookie,
+    },
     pages::policy::sandbox_preflight_headers,
     routes::site::api::InnerRoutes,
     state::AppState,
     traces,
 };
 
-/// Below it are the API's paths; the CLI version is checked there.
-const API: &str = "/v1";
 /// Below it are the paths of the operators' listener that no page is at.
 const OPERATORS_API: &str = "/ops/api";
-/// Where browsers are led while somebody signs in, below the API's paths.
-const SIGN_IN: [&str; 2] = ["/v1/auth/verify", "/v1/auth/idp"];
-/// Below it are the paths by which an app's page speaks to its app.
-const PARTICIPANT: &str = "/s";
 
 /// The boundary of one listener.
 pub struct Edge {
@@ -129,14 +132,14 @@ impl Edge {
         let host = origin::resolve_host(&mut parts);
         let (origin, routes) = self.origin(&mut parts);
         let passing = self.enter(&parts, (began, peer), &origin, routes);
-        let (body, leftover) = body_drain::watch(&parts.headers, body);
+        let (body, leftover) = drain::watch(&parts.headers, body);
         let refusal = self.refusal(&parts.headers, &passing);
         // Also where the answer is another one.
         let is_over_rate = passing.allowance.is_some_and(|it| it.retry_after_s.is_some());
         let read_on_max = if is_over_rate || refusal.is_some() {
-            body_drain::REFUSED_BYTES_MAX
+            drain::REFUSED_BYTES_MAX
         } else {
-            body_drain::BYTES_MAX
+            drain::BYTES_MAX
         };
         let (response, app) = if let Err(wrong) = host {
             without(body, ApiError::from(Error::invalid(wrong)))
@@ -304,7 +307,7 @@ impl Edge {
             limiter.write_headers(allowance, response.headers_mut());
         }
         if let Some(request) = &passing.cookies {
-            session_cookie::renew(request, response.headers_mut(), &self.state);
+            cookie::session::renew(request, response.headers_mut(), &self.state);
         }
         if passing.is_app {
             headers::write_app(response, self.state.origins.is_path_mode());
@@ -409,60 +412,6 @@ impl Edge {
 fn without(body: Body, answer: impl IntoResponse) -> (Response, Option<AppHandle>) {
     drop(body);
     (answer.into_response(), None)
-}
-
-/// A request on its way through: what the way out has to know of it.
-struct Passing<'a> {
-    began: Instant,
-    address: IpAddr,
-    by_proxy: bool,
-    request_id: HeaderValue,
-    /// Whether its client knows no chunks.
-    is_http_10: bool,
-    /// Where its address stands with the rate limit.
-    allowance: Option<Allowance>,
-    method: Method,
-    uri: Uri,
-    routes: &'a RouteTable,
-    /// Whether it is for an app's own origin.
-    is_app: bool,
-    /// Whether a machine asks how the service is; on an app's origin that path is a page like any.
-    is_health: bool,
-    /// The trace that it says it belongs to.
-    caller: Option<TraceParent>,
-    /// The trace that is kept of it.
-    trace: Option<Trace>,
-    /// What it demands of the answer's entity tag.
-    conditions: Option<ReadConditions>,
-    /// The headers of a request of the site with a cookie, whose session may have to be renewed.
-    cookies: Option<HeaderMap>,
-    /// Whether a browser loads a page: an error is one to it, and to everything else the envelope.
-    loads_page: bool,
-    /// The path of the site that the app lives at, where it lives at one.
-    base: Option<String>,
-}
-
-impl Passing<'_> {
-    /// Whether it is for the API. What an app has below that path is a file of its own.
-    fn is_api(&self) -> bool {
-        !self.is_app && is_below(self.uri.path(), API)
-    }
-
-    /// Whether its answer is one caller's alone.
-    fn is_private(&self) -> bool {
-        self.is_api() || is_below(self.uri.path(), PARTICIPANT)
-    }
-
-    /// Whether a browser may load it as a page.
-    fn may_be_page(&self) -> bool {
-        let path = self.uri.path();
-        !self.is_private() || (!self.is_app && SIGN_IN.iter().any(|root| is_below(path, root)))
-    }
-}
-
-/// Whether the path is `root` or below it.
-fn is_below(path: &str, root: &str) -> bool {
-    path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Answers a preflight: it may, without credentials.

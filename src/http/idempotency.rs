@@ -24,12 +24,12 @@ use utoipa::{
     },
 };
 
-use super::{
-    params::optional_header,
-    reply::{self, Created},
-};
 use crate::{
     error::{ApiError, ApiResult},
+    http::{
+        params::optional_header,
+        reply::{self, Created},
+    },
     state::AppState,
 };
 

@@ -11,8 +11,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::reply::Page;
-use crate::state::AppState;
+use crate::{http::reply::Page, state::AppState};
 
 /// Which page of a list.
 #[derive(Debug, Clone, Deserialize, IntoParams)]

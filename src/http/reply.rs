@@ -10,8 +10,7 @@ use rookery_domain::{Error, Result};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::conditional;
-use crate::error::ApiError;
+use crate::{error::ApiError, http::conditional};
 
 /// The JSON of a record of ours, all of which serialize.
 #[must_use]

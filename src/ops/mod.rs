@@ -48,7 +48,7 @@ use self::{
     readiness::Readiness,
 };
 use crate::{
-    http::figures::{HttpFigures, HttpTotals},
+    http::edge::figures::{HttpFigures, HttpTotals},
     state::{AppState, State},
 };
 

@@ -27,7 +27,7 @@ use super::{
     connection_registry::ConnectionRegistry,
     stream::{Answer, Outstanding, Stream, is_late_head},
 };
-use crate::http::{body_drain::DrainBudget, edge::Edge};
+use crate::http::{body::drain::DrainBudget, edge::Edge};
 
 /// Bytes of a request's head, and of hyper's read buffer.
 const HEAD_BYTES_MAX: usize = 64 << 10;

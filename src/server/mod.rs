@@ -25,8 +25,10 @@ use crate::{
     domains::CustomDomains,
     error::Envelope,
     http::{
-        auth::Authenticator, body_budget::BodyBudget, country::Countries, edge::Edge,
-        waiters::Waiters,
+        auth::Authenticator,
+        body::budget::BodyBudget,
+        client::country::Countries,
+        edge::{Edge, waiters::Waiters},
     },
     idp::IdentityProvider,
     mail::{self, Mailer},

@@ -25,7 +25,7 @@ use tokio::{
     time::{Instant, Sleep, sleep, sleep_until},
 };
 
-use crate::http::body_drain;
+use crate::http::body::drain;
 
 /// How long an answer is still worked on for a client that will send no more. It may have closed its
 /// half and wait for the answer (RFC 9293, 3.6), or have left: that looks the same.
@@ -331,7 +331,7 @@ impl AsyncWrite for Stream {
         }
         let unread = this.unread.get_or_insert_with(|| Unread {
             bytes_max,
-            deadline: Box::pin(sleep(body_drain::TIME_MAX)),
+            deadline: Box::pin(sleep(drain::TIME_MAX)),
             _outstanding: this.outstanding.one(),
         });
         unread.poll_read(&mut this.socket, cx).map(Ok)

@@ -7,7 +7,7 @@ use rookery_domain::{
     trace::{Trace, Value},
 };
 
-use crate::http::{figures, request_log::Line};
+use crate::http::edge::{figures, request_log::Line};
 
 /// Ends the span of a request that lasted over `span`, is told by `line`, and was for `app` if it
 /// was for one. An answer below 500 is no failure of the service.

@@ -16,7 +16,7 @@ use super::{
     permission::{AgentKey, ClaimedAgent, HumanSession, Lifecycle, Operator, Trash},
 };
 use crate::{
-    http::{client::RequestContext, csrf, metering, params},
+    http::{client::RequestContext, csrf, edge::metering, params},
     state::AppState,
 };
 

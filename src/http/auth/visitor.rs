@@ -31,7 +31,7 @@ use super::{
 };
 use crate::{
     error::ApiError,
-    http::{client::RequestContext, csrf, headers::only, metering, participant_cookie},
+    http::{client::RequestContext, cookie, csrf, edge::metering, params::single_header},
     pages::files_pass::FilesPass,
     state::AppState,
 };
@@ -278,13 +278,13 @@ fn token<'a>(
     sender: Sender,
     state: &AppState,
 ) -> (Option<Option<&'a str>>, bool) {
-    if let Some(token) = only(headers, PARTICIPANT_HEADER) {
+    if let Some(token) = single_header(headers, PARTICIPANT_HEADER) {
         return (Some(token), false);
     }
     if sender == Sender::Page && state.origins.is_path_mode() {
         return (None, false);
     }
-    let value = participant_cookie::read(headers, state);
+    let value = cookie::participant::read(headers, state);
     (value.map(Some), value.is_some())
 }
 

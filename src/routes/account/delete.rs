@@ -16,7 +16,7 @@ use crate::{
     http::{
         auth::permission::HumanSession,
         body::{BodyBound, RequestBody, StrictJson},
-        session_cookie,
+        cookie,
     },
     routes::notices,
     state::{AppState, State as Shared},
@@ -79,7 +79,7 @@ pub async fn delete_account(
     })
     .await?;
     let mut response = StatusCode::NO_CONTENT.into_response();
-    session_cookie::clear(response.headers_mut(), state.is_https());
+    cookie::session::clear(response.headers_mut(), state.is_https());
     Ok(response)
 }
 

@@ -10,8 +10,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::HumanSession,
-        body::{BodyBound, RequestBody, StrictJson},
-        strict::nullable,
+        body::{BodyBound, RequestBody, StrictJson, strict::nullable},
     },
     openapi::ids,
     state::AppState,

@@ -14,10 +14,10 @@ use crate::{
     http::{
         auth::permission::HumanSession,
         body::Nothing,
+        cookie,
         paging::Paging,
         params::{PathId, StrictQuery},
         reply::Page,
-        session_cookie,
     },
     openapi::ids,
     state::AppState,
@@ -89,7 +89,7 @@ pub async fn end_session(
     state.rooms.directory.end_session(caller.human, id).await?;
     let mut response = StatusCode::NO_CONTENT.into_response();
     if id == caller.session {
-        session_cookie::clear(response.headers_mut(), state.is_https());
+        cookie::session::clear(response.headers_mut(), state.is_https());
     }
     Ok(response)
 }
@@ -109,6 +109,6 @@ pub async fn end_sessions(
 ) -> ApiResult<Response> {
     state.rooms.directory.sign_out_everywhere(caller.human).await?;
     let mut response = StatusCode::NO_CONTENT.into_response();
-    session_cookie::clear(response.headers_mut(), state.is_https());
+    cookie::session::clear(response.headers_mut(), state.is_https());
     Ok(response)
 }

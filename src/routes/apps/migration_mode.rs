@@ -11,8 +11,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::AppOwner,
-        body::{BodyBound, RequestBody, StrictJson},
-        strict::whole,
+        body::{BodyBound, RequestBody, StrictJson, strict::whole},
     },
     state::AppState,
 };

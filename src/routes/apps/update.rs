@@ -15,8 +15,10 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::AppOwner,
-        body::{BodyBound, RequestBody, StrictJson},
-        strict::{nullable, optional_word},
+        body::{
+            BodyBound, RequestBody, StrictJson,
+            strict::{nullable, optional_word},
+        },
     },
     openapi::ids,
     routes::notices::{self, Deed},

@@ -11,7 +11,7 @@ use crate::{
     http::{
         accept::{HTML, prefers},
         auth::permission::PublicLink,
-        idp_cookie,
+        cookie,
         params::StrictQuery,
         prefetch::{Speculative, untouched},
         reply::see_other,
@@ -85,6 +85,6 @@ pub async fn begin_idp(
         Err(error) => return failed(&state, &request, error, &flow.redirect_to),
     };
     let mut response = see_other(url.as_str())?;
-    idp_cookie::begin(&request, response.headers_mut(), secret.expose(), state.is_https());
+    cookie::idp::begin(&request, response.headers_mut(), secret.expose(), state.is_https());
     Ok(response)
 }

@@ -12,11 +12,10 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::PublicLink,
-        idp_cookie,
+        cookie,
         params::StrictQuery,
         prefetch::{Speculative, untouched},
         reply::see_other,
-        session_cookie,
     },
     state::{AppState, State as Shared},
 };
@@ -72,9 +71,9 @@ pub async fn finish_idp(
             (failed(&state, &headers, error, &redirect_to)?, None)
         }
     };
-    idp_cookie::end(&headers, response.headers_mut(), &came, state.is_https());
+    cookie::idp::end(&headers, response.headers_mut(), &came, state.is_https());
     if let Some(secret) = secret {
-        session_cookie::set(response.headers_mut(), secret.expose(), state.is_https());
+        cookie::session::set(response.headers_mut(), secret.expose(), state.is_https());
     }
     Ok(response)
 }
@@ -92,7 +91,7 @@ impl From<Error> for Failed {
 }
 
 async fn finish(state: &Shared, headers: &HeaderMap, query: Callback) -> Result<SignedIn, Failed> {
-    let began_here = |came: &&String| idp_cookie::began_here(headers, came, state.is_https());
+    let began_here = |came: &&String| cookie::idp::began_here(headers, came, state.is_https());
     let came = query.state.as_ref().filter(began_here);
     let came = came.ok_or_else(|| refused(
         "this sign-in did not begin in this browser, or the browser keeps no cookies of this site",

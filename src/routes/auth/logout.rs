@@ -12,7 +12,7 @@ use crate::{
     http::{
         auth::{permission::Public, refuse_bearer, session_cookie as cookie},
         body::Nothing,
-        csrf, session_cookie,
+        cookie, csrf,
     },
     state::AppState,
 };
@@ -53,6 +53,6 @@ pub async fn logout(
         state.rooms.directory.sign_out(secret).await?;
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
-    session_cookie::clear(response.headers_mut(), https);
+    cookie::session::clear(response.headers_mut(), https);
     Ok(response)
 }

@@ -11,11 +11,10 @@ use crate::{
     http::{
         accept::{HTML, prefers},
         auth::permission::PublicLink,
-        csrf,
+        cookie, csrf,
         params::StrictQuery,
         prefetch::{Speculative, untouched},
         reply::see_other,
-        session_cookie,
     },
     routes::site,
     state::AppState,
@@ -62,7 +61,7 @@ pub async fn verify(
         return Ok(site::confirm::ask(&query.token)?);
     }
     let directory = &state.rooms.directory;
-    if prefers(&headers, HTML) && session_cookie::is_not_kept(&headers) {
+    if prefers(&headers, HTML) && cookie::session::is_not_kept(&headers) {
         let link = directory.mailed_link(&query.token).await?;
         return Ok(site::sign_in::cookies_refused(&state, &headers, link)?);
     }
@@ -75,6 +74,6 @@ pub async fn verify(
         Err(error) => return Err(error.into()),
     };
     let mut response = see_other(signed_in.redirect_to.as_str())?;
-    session_cookie::set(response.headers_mut(), signed_in.secret.expose(), state.is_https());
+    cookie::session::set(response.headers_mut(), signed_in.secret.expose(), state.is_https());
     Ok(response)
 }

@@ -15,8 +15,8 @@ use serde::{
 use utoipa::ToSchema;
 
 use crate::{
-    http::{
-        body::{BodyBound, RequestBody},
+    http::body::{
+        BodyBound, RequestBody,
         strict::{objects, version},
     },
     openapi::shapes::{AnyObject, DeleteEntry},

@@ -13,12 +13,11 @@ use super::challenge_header::ChallengeHeader;
 use crate::{
     error::ApiError,
     http::{
+        body::strict::version_in_query,
         client::RequestContext,
         conditional::IfMatchHeader,
-        headers::only,
         idempotency::IdempotencyKey,
-        params::{self, optional_header},
-        strict::version_in_query,
+        params::{self, optional_header, single_header},
     },
     state::AppState,
 };
@@ -182,5 +181,5 @@ impl FromRequestParts<AppState> for WriteHeaders {
 
 /// A value that is not text still counts as an answer, a wrong one, and so do two.
 fn challenge(headers: &HeaderMap) -> Option<Box<str>> {
-    Some(only(headers, CHALLENGE_TOKEN)?.unwrap_or_default().into())
+    Some(single_header(headers, CHALLENGE_TOKEN)?.unwrap_or_default().into())
 }

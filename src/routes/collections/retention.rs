@@ -14,9 +14,8 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::{AppOwner, Readable},
-        body::{BodyBound, RequestBody, StrictJson},
+        body::{BodyBound, RequestBody, StrictJson, strict::nullable_whole},
         params::StrictQuery,
-        strict::nullable_whole,
     },
 };
 

@@ -27,10 +27,12 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::AppOwner,
-        body::{BodyBound, RequestBody, StrictJson},
+        body::{
+            BodyBound, RequestBody, StrictJson,
+            strict::{optional_word, optional_words, word, words},
+        },
         idempotency::{IdempotencyKey, replay},
         reply::Created,
-        strict::{optional_word, optional_words, word, words},
     },
     openapi::words::{CredentialMode, CredentialOperation, CredentialScope},
     routes::sharing::OwnerPost,

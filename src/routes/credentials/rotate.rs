@@ -25,10 +25,9 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::AppOwner,
-        body::{BodyBound, OptionalJson, RequestBody},
+        body::{BodyBound, OptionalJson, RequestBody, strict::whole},
         idempotency::{IdempotencyKey, replay},
         params::PathId,
-        strict::whole,
     },
     routes::sharing::OwnerPost,
     state::AppState,

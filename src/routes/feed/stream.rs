@@ -12,7 +12,9 @@ use rookery_domain::Error;
 use super::follow::EVENT_STREAM;
 use crate::{
     error::{ApiResult, ErrorEnvelope},
-    http::{auth::credential_watch::CredentialWatch, client::RequestContext, waiters::Waiting},
+    http::{
+        auth::credential_watch::CredentialWatch, client::RequestContext, edge::waiters::Waiting,
+    },
     routes::collections::app_request::AppRequest,
     state::AppState,
 };

@@ -25,10 +25,9 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::AppOwner,
-        body::{BodyBound, RequestBody, StrictJson},
+        body::{BodyBound, RequestBody, StrictJson, strict::whole},
         idempotency::{IdempotencyKey, replay},
         reply::Created,
-        strict::whole,
     },
     routes::sharing::OwnerPost,
     state::AppState,

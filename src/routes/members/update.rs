@@ -14,9 +14,8 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::AppOwner,
-        body::{BodyBound, RequestBody, StrictJson},
+        body::{BodyBound, RequestBody, StrictJson, strict::given},
         params::PathId,
-        strict::given,
     },
     state::AppState,
 };

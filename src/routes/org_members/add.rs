@@ -11,10 +11,9 @@ use crate::{
     error::ApiResult,
     http::{
         auth::org::OrgAdmin,
-        body::{BodyBound, RequestBody, StrictJson},
+        body::{BodyBound, RequestBody, StrictJson, strict::optional_word},
         idempotency::{IdempotencyKey, IdempotentPost},
         reply::Created,
-        strict::optional_word,
     },
     push::{Addressee, PushMessage},
     routes::{

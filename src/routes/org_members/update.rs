@@ -10,9 +10,8 @@ use crate::{
     error::ApiResult,
     http::{
         auth::org::OrgAdmin,
-        body::{BodyBound, RequestBody, StrictJson},
+        body::{BodyBound, RequestBody, StrictJson, strict::word},
         params::PathId,
-        strict::word,
     },
     routes::orgs::record::OrgRoleBody,
     state::AppState,

@@ -27,7 +27,7 @@ use crate::{
         accept,
         auth::visitor::{Arriving, Sender},
         client::RequestContext,
-        headers::Withheld,
+        edge::headers::Withheld,
     },
     pages::{
         assets::{self, Cache, Reply, Representation},

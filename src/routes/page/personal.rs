@@ -12,7 +12,7 @@ use rookery_domain::{app::AppRecord, manifest::Visibility};
 
 use super::{HTML, common, send, source::ReadyPages};
 use crate::{
-    http::{auth::visitor::Arriving, participant_cookie},
+    http::{auth::visitor::Arriving, cookie},
     pages::{
         assets::{self, Cache},
         files_pass::FilesPass,
@@ -33,7 +33,7 @@ pub(super) fn document(
     if !state.origins.is_path_mode() || !arriving.by_cookie {
         return None;
     }
-    let (visitor, token) = (arriving.participant()?, participant_cookie::read(request, state)?);
+    let (visitor, token) = (arriving.participant()?, cookie::participant::read(request, state)?);
     let files = files_base(state, app, visitor);
     let html = pages.document_carrying(token, files.as_deref());
     let reply = assets::unkept(method, HTML, html.len() as u64);

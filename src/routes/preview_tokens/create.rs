@@ -23,10 +23,9 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::AppOwner,
-        body::{BodyBound, OptionalJson, RequestBody},
+        body::{BodyBound, OptionalJson, RequestBody, strict::whole},
         idempotency::{IdempotencyKey, replay},
         reply::Created,
-        strict::whole,
     },
     routes::sharing::OwnerPost,
     state::AppState,

@@ -17,10 +17,9 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::HumanSession,
-        body::{BodyBound, RequestBody, StrictJson},
+        body::{BodyBound, RequestBody, StrictJson, strict::whole},
         idempotency::{IdempotencyKey, replay},
         reply::{self, Created},
-        strict::whole,
     },
     push::{Subscription, subscription::hash},
     state::AppState,

@@ -24,7 +24,7 @@ use super::{
     see_other,
     words::At,
 };
-use crate::{error::ApiResult, http::session_cookie};
+use crate::{error::ApiResult, http::cookie};
 
 #[derive(Deserialize)]
 struct Profile {
@@ -160,7 +160,7 @@ async fn perform(desk: &Desk, fields: &Fields) -> ApiResult<Response> {
 
 fn signed_out(desk: &Desk, to: &str) -> ApiResult<Response> {
     let mut response = see_other(to)?;
-    session_cookie::clear(response.headers_mut(), desk.state.is_https());
+    cookie::session::clear(response.headers_mut(), desk.state.is_https());
     Ok(response)
 }
 

@@ -17,7 +17,7 @@ use tower::ServiceExt as _;
 use super::form_token::FormToken;
 use crate::{
     error::{ApiError, ApiResult},
-    http::{client::RequestContext, idempotency, metering},
+    http::{client::RequestContext, edge::metering, idempotency},
     state::AppState,
 };
 

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::{frame, see_other, show, sign_in, visitor};
 use crate::{
     error::ApiResult,
-    http::{params::PageQuery, session_cookie},
+    http::{cookie, params::PageQuery},
     pages::site::ConfirmPage,
     state::AppState,
 };
@@ -39,7 +39,7 @@ pub async fn page(
     let shell = frame(&state, visitor(&state, &headers)?)?;
     let page = ConfirmPage { shell, token: query.token, address };
     let mut response = show(&state, StatusCode::OK, &page)?;
-    session_cookie::probe(response.headers_mut());
+    cookie::session::probe(response.headers_mut());
     Ok(response)
 }
 

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::{api::Api, frame, see_other, show};
 use crate::{
     error::ApiResult,
-    http::{csrf, params::PageQuery, session_cookie},
+    http::{cookie, csrf, params::PageQuery},
     pages::shell::Shell,
     state::AppState,
 };
@@ -48,7 +48,7 @@ pub async fn submit(State(state): State<AppState>, request: Request) -> ApiResul
     let api = Api::from_request_parts(&mut parts, &state).await?;
     api.act(Method::POST, "/v1/auth/logout").await?;
     let mut response = see_other("/signed-out")?;
-    session_cookie::clear(response.headers_mut(), state.is_https());
+    cookie::session::clear(response.headers_mut(), state.is_https());
     Ok(response)
 }
 

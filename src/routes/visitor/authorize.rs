@@ -15,9 +15,9 @@ use crate::{
     http::{
         accept::is_navigation,
         auth::permission::{HumanSession, OptionalHuman},
+        cookie,
         params::PageQuery,
         prefetch::{Speculative, untouched},
-        sign_in_cookie,
     },
     pages::{
         origin::HostMatch,
@@ -73,7 +73,7 @@ pub async fn authorize(
         // Nobody is let in; its own page says why.
         return lead(&state, &url);
     }
-    let began = query.state.as_deref().and_then(sign_in_cookie::parse);
+    let began = query.state.as_deref().and_then(cookie::sign_in::parse);
     if began.is_none() && is_navigation(&headers) {
         let begin = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("return_to", return_to.as_str())

@@ -13,10 +13,9 @@ use crate::{
     http::{
         auth::visitor::{Arriving, Following},
         client::RequestContext,
-        csrf,
+        cookie, csrf,
         params::StrictQuery,
         prefetch::{Speculative, untouched},
-        sign_in_cookie,
     },
     routes::page::{Refusal, refuse, status_page},
     state::AppState,
@@ -70,7 +69,7 @@ pub async fn callback(
         {
             return Ok(status_page(&state, &context, &uri, Refusal::AnotherAccount));
         }
-        if !sign_in_cookie::began_here(&headers, query.state.as_deref(), &state) {
+        if !cookie::sign_in::began_here(&headers, query.state.as_deref(), &state) {
             return Ok(status_page(&state, &context, &uri, Refusal::UnaskedSignIn));
         }
     }

@@ -22,9 +22,7 @@ use rookery_domain::{ErrorCode, Result, access::Tier};
 
 use crate::{
     error::{ApiError, ApiResult},
-    http::{
-        accept, auth::visitor::Arriving, client::RequestContext, csrf, participant_cookie, reply,
-    },
+    http::{accept, auth::visitor::Arriving, client::RequestContext, cookie, csrf, reply},
     pages::status::Insider,
     routes::page::refuse,
     state::AppState,
@@ -125,6 +123,6 @@ fn welcome(
 ) -> Result<Response> {
     let mut response = see_other(location)?;
     let slug = &arriving.app.record().slug;
-    participant_cookie::set(response.headers_mut(), visit, slug, state);
+    cookie::participant::set(response.headers_mut(), visit, slug, state);
     Ok(response)
 }

@@ -28,7 +28,7 @@ use crate::{
     http::{
         auth::visitor::{AnyVisitor, Arriving, Presented},
         body::{BodyBound, Nothing, OptionalJson, RequestBody},
-        participant_cookie,
+        cookie,
         reply::Created,
     },
     openapi::{
@@ -169,7 +169,7 @@ fn entered(arriving: &Arriving, state: &AppState, visit: &Visit, standing: &Stan
     let mut response = Created { location: "/s/session".to_owned(), record: made }.into_response();
     if !state.origins.is_path_mode() {
         let slug = &arriving.app.record().slug;
-        participant_cookie::set(response.headers_mut(), visit, slug, state);
+        cookie::participant::set(response.headers_mut(), visit, slug, state);
     }
     response
 }
@@ -188,7 +188,7 @@ pub async fn delete(
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
     if arriving.by_cookie {
-        participant_cookie::clear(response.headers_mut(), &arriving.app.record().slug, &state);
+        cookie::participant::clear(response.headers_mut(), &arriving.app.record().slug, &state);
     }
     Ok(response)
 }

@@ -9,9 +9,7 @@ use serde::Deserialize;
 use super::see_other;
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::PublicLink, client::RequestContext, params::StrictQuery, sign_in_cookie,
-    },
+    http::{auth::permission::PublicLink, client::RequestContext, cookie, params::StrictQuery},
     routes::page::authorize_address,
     state::AppState,
 };
@@ -48,7 +46,7 @@ pub async fn sign_in(
         context.origin(&state) == Some(state.app_origin(record.id, &record.slug))
     });
     let mut answer = HeaderMap::new();
-    let began = comes_back.then(|| sign_in_cookie::begin(&headers, &mut answer, slug, &state));
+    let began = comes_back.then(|| cookie::sign_in::begin(&headers, &mut answer, slug, &state));
     let mut response = see_other(&authorize_address(&state, slug, &return_to, began.as_ref()))?;
     response.headers_mut().extend(answer);
     Ok(response)

@@ -13,7 +13,7 @@ use rookery_domain::{Error, ErrorCode, Result, limits::Limits, manifest, text::q
 use zip::ZipArchive;
 
 use super::{Raw, RawAsset};
-use crate::{http::body_budget::BodyShare, pages::paths::INDEX};
+use crate::{http::body::budget::BodyShare, pages::paths::INDEX};
 
 /// The entry that is the manifest.
 const MANIFEST: &str = "manifest.json";

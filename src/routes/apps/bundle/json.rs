@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use super::{InputData, Raw, RawAsset};
 use crate::{
-    http::strict::{AsObject, optional_word},
+    http::body::strict::{AsObject, optional_word},
     openapi::shapes::AnyObject,
     routes::apps::record::VisibilityBody,
 };

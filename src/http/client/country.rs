@@ -7,8 +7,7 @@ use http::{HeaderMap, HeaderName};
 use maxminddb::{Reader, path};
 use rookery_domain::meters::visit::Country;
 
-use super::client::RequestContext;
-use crate::config::Meters;
+use crate::{config::Meters, http::client::RequestContext};
 
 /// Where countries come from.
 #[derive(Default)]

@@ -14,7 +14,7 @@ use utoipa::openapi::{
     path::{Operation, ParameterIn},
 };
 
-use super::figures::RouteFigures;
+use crate::http::edge::figures::RouteFigures;
 
 /// The routes of one kind of origin.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use rookery_domain::{
 ///
 /// # Errors
 /// `cli_upgrade_required`, `invalid_request`.
-pub fn check(headers: &HeaderMap, min: Option<&CliVersion>) -> Result<(), Error> {
+pub(super) fn check(headers: &HeaderMap, min: Option<&CliVersion>) -> Result<(), Error> {
     let mut sent = headers.get_all(HEADER).iter();
     let Some(value) = sent.next() else { return Ok(()) };
     if sent.next().is_some() {

@@ -4,11 +4,13 @@
 use http::HeaderMap;
 use rookery_actors::directory::Visit;
 
-use super::{
-    auth::visitor::{PARTICIPANT_COOKIE, PARTICIPANT_COOKIE_OF_PATH, PARTICIPANT_COOKIE_PLAIN},
-    cookie::{self, Cookie},
+use crate::{
+    http::{
+        auth::visitor::{PARTICIPANT_COOKIE, PARTICIPANT_COOKIE_OF_PATH, PARTICIPANT_COOKIE_PLAIN},
+        cookie::{self, Cookie},
+    },
+    state::AppState,
 };
-use crate::state::AppState;
 
 /// The token that a request brings in it.
 #[must_use]

@@ -1,8 +1,8 @@
-//! The headers that every answer gets: request id, caching, and the browser's safety rails.
-//! A handler's own value stays. And how a request's header is read that may be there once.
+//! The headers that every answer gets: request id, caching, and the browser's safety rails. A
+//! handler's own value stays.
 
 use axum::response::Response;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderName, HeaderValue, StatusCode, header};
 
 /// Policy of the site's own pages: nothing but same-origin styles and images, no script at all.
 pub const PAGE_CSP: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; \
@@ -25,16 +25,6 @@ const READABLE: &str = "etag, idempotent-replayed, location, ratelimit, ratelimi
 /// Marks an answer that depends on who asks: no page of another origin is to read or embed it.
 #[derive(Debug, Clone, Copy)]
 pub struct Withheld;
-
-/// The text of a request's header that may be there once: `None` where it is not there, `Some(None)`
-/// where it is no text, or there twice: nobody knows which is meant, and who forwards it may read the
-/// other.
-#[must_use]
-pub fn only(headers: &HeaderMap, name: HeaderName) -> Option<Option<&str>> {
-    let mut sent = headers.get_all(name).iter();
-    let first = sent.next()?;
-    Some(first.to_str().ok().filter(|_| sent.next().is_none()))
-}
 
 /// Writes what every answer of an app's origin has. In path mode an app's page is a stranger to its
 /// own address, so its app answers strangers, as far as nothing depends on a cookie.
@@ -72,7 +62,7 @@ pub fn lead_below(base: &str, response: &mut Response) {
 pub fn write(response: &mut Response, request_id: HeaderValue, private: bool, https: bool) {
     let is_unauthorized = response.status() == StatusCode::UNAUTHORIZED;
     let headers = response.headers_mut();
-    headers.insert(super::request_id::HEADER, request_id);
+    headers.insert(crate::http::edge::request_id::HEADER, request_id);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     // Of the API's answers, too: a picture that loads or does not tells an app's page who looks at it.
     headers.entry(CROSS_ORIGIN_RESOURCE_POLICY).or_insert(SAME_ORIGIN);

@@ -6,8 +6,7 @@ use std::{collections::HashMap, net::IpAddr, sync::Arc};
 use parking_lot::Mutex;
 use rookery_domain::{Error, ErrorCode};
 
-use super::client::Network;
-use crate::error::ApiError;
+use crate::{error::ApiError, http::client::Network};
 
 /// The open polls of a server.
 #[derive(Debug)]

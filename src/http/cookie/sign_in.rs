@@ -5,11 +5,10 @@
 use http::HeaderMap;
 use rookery_domain::secret::{Secret, SecretKind};
 
-use super::{
-    cookie::{self, Cookie},
-    participant_cookie::of_app,
+use crate::{
+    http::cookie::{self, Cookie, participant::of_app},
+    state::AppState,
 };
-use crate::state::AppState;
 
 /// The cookie over https, over https at a path, and over plain http: as those of a participant.
 const NAMES: [&str; 3] = ["__Host-service_sign_in", "__Secure-service_sign_in", "service_sign_in"];

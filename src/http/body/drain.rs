@@ -6,7 +6,7 @@
 //! connection would not learn that it is closed. So the rest is read and thrown away first, within
 //! bounds, and the connection goes on. Where it cannot go on, the answer says so, and the connection reads
 //! on for a while behind it (RFC 9112, 9.6). What is not here: how large a body may be
-//! ([`body`](super::body)); that reading on, which is the connection's.
+//! ([`body`](crate::http::body)); that reading on, which is the connection's.
 
 use std::{
     mem,

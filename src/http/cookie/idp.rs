@@ -6,7 +6,7 @@ use http::HeaderMap;
 use rookery_actors::Directory;
 use subtle::ConstantTimeEq as _;
 
-use super::cookie::{self, Cookie};
+use crate::http::cookie::{self, Cookie};
 
 /// Sign-ins that one browser may have begun at a time; beyond that the oldest is forgotten.
 const BEGUN_MAX: usize = 5;

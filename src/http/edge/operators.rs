@@ -10,8 +10,7 @@ use rookery_domain::{Error, ErrorCode, Result};
 use secrecy::{ExposeSecret as _, SecretString};
 use subtle::ConstantTimeEq as _;
 
-use super::auth::scheme_and_secret;
-use crate::config::Ops;
+use crate::{config::Ops, http::auth::scheme_and_secret};
 
 /// The paths that load balancers ask, which need no name.
 pub(super) fn is_health(path: &str) -> bool {

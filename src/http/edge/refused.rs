@@ -15,13 +15,13 @@ use crate::{
 };
 
 /// Gives `response` a page, if it carries an error.
-pub fn show(state: &State, response: &mut Response, request_id: &HeaderValue) {
+pub(super) fn show(state: &State, response: &mut Response, request_id: &HeaderValue) {
     put(state, response, |code| page(state, code, request_id));
 }
 
 /// The same at the operators' listener, for an address that leads to nothing there: the way back is to
 /// their pages, where the site's are not.
-pub fn show_operator(state: &State, response: &mut Response) {
+pub(super) fn show_operator(state: &State, response: &mut Response) {
     let shell = || Shell::new(&state.origins.site_origin(), None);
     put(state, response, |_| StatusPage::not_found(shell(), "/ops".to_owned()));
 }

@@ -3,12 +3,14 @@
 use http::{HeaderMap, HeaderValue, header};
 use rookery_actors::Directory;
 
-use super::{
-    auth::{session_cookie, session_cookie_name},
-    cookie::Cookie,
-    csrf,
+use crate::{
+    http::{
+        auth::{session_cookie, session_cookie_name},
+        cookie::Cookie,
+        csrf,
+    },
+    state::State,
 };
-use crate::state::State;
 
 /// Gives the browser the cookie for as long as an unused session lasts.
 pub fn set(headers: &mut HeaderMap, secret: &str, https: bool) {
