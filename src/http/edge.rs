@@ -12,7 +12,7 @@ pub mod metering;
 mod operators;
 mod origin;
 mod passing;
-mod rate_limit;
+pub mod rate_limit;
 mod refused;
 pub mod request_id;
 pub mod request_log;

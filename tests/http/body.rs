@@ -1,7 +1,7 @@
 //! Request bodies, queries and path ids: what is malformed is refused by name.
 
 use reqwest::Method;
-use rookery::http::body_budget::BodyBudget;
+use rookery::http::body::budget::BodyBudget;
 use rookery_domain::ErrorCode;
 use rookery_testkit::until;
 use serde_json::json;

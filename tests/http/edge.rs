@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use reqwest::{Method, StatusCode};
-use rookery::http::request_log::RequestLog;
+use rookery::http::edge::request_log::RequestLog;
 use rookery_domain::ErrorCode;
 use rookery_testkit::until_async;
 use serde_json::json;

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use governor::clock::FakeRelativeClock;
 use http::{HeaderMap, HeaderValue};
 use reqwest::Method;
-use rookery::http::{body_drain, client, rate_limit::Limiter};
+use rookery::http::{body::drain, client, edge::rate_limit::Limiter};
 use rookery_domain::ErrorCode;
 use serde_json::json;
 use tokio::time::timeout;
@@ -262,16 +262,16 @@ async fn of_who_is_refused_at_the_door_a_megabyte_is_read_at_most() {
             Ok::<_, Infallible>(Bytes::from(vec![b'x'; CHUNK]))
         });
         let body = Body::from_stream(futures::stream::iter(chunks));
-        let (body, leftover) = body_drain::watch(&HeaderMap::new(), body);
+        let (body, leftover) = drain::watch(&HeaderMap::new(), body);
         drop(body);
-        let bytes_max = if refused { body_drain::REFUSED_BYTES_MAX } else { body_drain::BYTES_MAX };
+        let bytes_max = if refused { drain::REFUSED_BYTES_MAX } else { drain::BYTES_MAX };
         let read_on = leftover.drain(bytes_max).await;
         assert_eq!(read_on.is_none(), chunks_len * CHUNK <= bytes_max);
         let mut answer = http::Response::new(());
         if let Some(read_on) = read_on {
             read_on.end(&mut answer);
         }
-        assert_eq!(body_drain::DrainBudget::behind(&answer), 0, "what may be read was read");
+        assert_eq!(drain::DrainBudget::behind(&answer), 0, "what may be read was read");
         read.load(Ordering::Relaxed)
     };
     assert_eq!(read_of(8, true).await, 8 * CHUNK);

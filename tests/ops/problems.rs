@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use reqwest::{Method, StatusCode};
 use rookery::{
-    http::figures::{HttpFigures, RouteFigures},
+    http::edge::figures::{HttpFigures, RouteFigures},
     ops::{overview::Overview, problems::problems},
 };
 use rookery_testkit::until;

@@ -25,7 +25,7 @@ const WINDOW_S: u32 = 60;
 
 /// Counts requests per network.
 #[derive(Debug)]
-pub(super) struct Limiter<C: Clock = MonotonicClock> {
+pub struct Limiter<C: Clock = MonotonicClock> {
     rates: Rates<C>,
     policy: HeaderValue,
 }
@@ -33,7 +33,7 @@ pub(super) struct Limiter<C: Clock = MonotonicClock> {
 impl Limiter {
     /// A limiter by the system's clock; `None` when the settings switch it off.
     #[must_use]
-    pub(super) fn new(settings: &config::RateLimit) -> Option<Self> {
+    pub fn new(settings: &config::RateLimit) -> Option<Self> {
         settings.enabled.then(|| Self::with_clock(settings, MonotonicClock))
     }
 }
@@ -41,7 +41,7 @@ impl Limiter {
 impl<C: Clock + Clone> Limiter<C> {
     /// A limiter by `clock`.
     #[must_use]
-    pub(super) fn with_clock(settings: &config::RateLimit, clock: C) -> Self {
+    pub fn with_clock(settings: &config::RateLimit, clock: C) -> Self {
         // The settings were checked: both are positive.
         let per_minute = NonZeroU32::new(settings.per_minute).unwrap_or(NonZeroU32::MIN);
         let burst = NonZeroU32::new(settings.burst).unwrap_or(NonZeroU32::MIN).min(per_minute);
@@ -55,12 +55,12 @@ impl<C: Clock + Clone> Limiter<C> {
 
     /// Counts one request of `address`.
     #[must_use]
-    pub(super) fn count(&self, address: IpAddr) -> Allowance {
+    pub fn count(&self, address: IpAddr) -> Allowance {
         self.rates.count(Network::from(address))
     }
 
     /// Writes `RateLimit-Policy` and `RateLimit`.
-    pub(super) fn write_headers(&self, allowance: Allowance, headers: &mut HeaderMap) {
+    pub fn write_headers(&self, allowance: Allowance, headers: &mut HeaderMap) {
         headers.insert(POLICY, self.policy.clone());
         let mut text = String::with_capacity(32);
         // Writing to a String cannot fail.
@@ -73,7 +73,7 @@ impl<C: Clock + Clone> Limiter<C> {
 
 /// The refusal of a request that is over the limit.
 #[must_use]
-pub(super) fn refusal(allowance: Allowance) -> Option<ApiError> {
+pub fn refusal(allowance: Allowance) -> Option<ApiError> {
     let seconds = allowance.retry_after_s?;
     let message = format!("too many requests from this address; try again in {seconds} s");
     let error = Error::new(ErrorCode::RateLimited, message);
