@@ -153,7 +153,7 @@ impl Rooms {
         }
         let key = server_key(config)?;
         let options = RuntimeOptions { timed_rounds, ..runtime(config, hosts) };
-        Self::open_with(key, db, (writer, threads), (config, clock, options)).await
+        Self::open_with(key, db, writer, threads, config, clock, options).await
     }
 
     /// Opens everything beside the server of this database, if one runs, and takes nothing over from
@@ -176,14 +176,17 @@ impl Rooms {
         let threads = CommitThreads::start().map_err(BootError::Threads)?;
         let writer = threads.writer(&db, epoch, options)?;
         let options = runtime(config, hosts);
-        Self::open_with(key, db, (writer, threads), (config, clock, options)).await
+        Self::open_with(key, db, writer, threads, config, clock, options).await
     }
 
     async fn open_with(
         key: ServerKey,
         db: Db,
-        (writer, threads): (Writer, CommitThreads),
-        (config, clock, options): (&Config, &Clock, RuntimeOptions),
+        writer: Writer,
+        threads: CommitThreads,
+        config: &Config,
+        clock: &Clock,
+        options: RuntimeOptions,
     ) -> Result<Self, BootError> {
         let store = Arc::new(SqlStore::new(db.clone(), writer.clone(), clock.clone()));
         let runtime = Runtime::start(

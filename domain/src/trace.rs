@@ -168,7 +168,8 @@ impl Trace {
     pub fn end(
         &self,
         name: impl Into<Cow<'static, str>>,
-        (began, ended): (Instant, Instant),
+        began: Instant,
+        ended: Instant,
         failure: Option<&'static str>,
         fields: Vec<(&'static str, Value)>,
     ) {

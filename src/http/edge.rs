@@ -48,7 +48,7 @@ use self::{
     passing::{PARTICIPANT, Passing, is_below},
     rate_limit::Limiter,
     request_id::RequestIds,
-    request_log::{Line, RequestLog},
+    request_log::{Line, RequestLog, Streaming},
     route_table::RouteTable,
     undeclared_proxy::UndeclaredProxy,
 };
@@ -131,7 +131,7 @@ impl Edge {
         let (mut parts, body) = request.into_parts();
         let host = origin::resolve_host(&mut parts);
         let (origin, routes) = self.origin(&mut parts);
-        let passing = self.enter(&parts, (began, peer), &origin, routes);
+        let passing = self.enter(&parts, began, peer, &origin, routes);
         let (body, leftover) = drain::watch(&parts.headers, body);
         let refusal = self.refusal(&parts.headers, &passing);
         // Also where the answer is another one.
@@ -186,7 +186,8 @@ impl Edge {
     fn enter<'a>(
         &self,
         parts: &Parts,
-        (began, peer): (Instant, SocketAddr),
+        began: Instant,
+        peer: SocketAddr,
         origin: &Origin,
         routes: &'a RouteTable,
     ) -> Passing<'a> {
@@ -284,8 +285,12 @@ impl Edge {
         }
         self.write_headers(&passing, &mut response);
         self.record(&passing, response.status(), told.as_ref(), app.as_ref());
-        let whose = (&passing.request_id, passing.address, passing.began);
-        let response = request_log::watch_stream(response, &self.log, whose);
+        let response = request_log::watch_stream(response, || Streaming {
+            log: Arc::clone(&self.log),
+            request_id: passing.request_id.clone(),
+            client: passing.address,
+            began: passing.began,
+        });
         match app {
             Some(app) => metering::count_bytes(response, app),
             None => response,
@@ -353,7 +358,7 @@ impl Edge {
             took,
         };
         if let Some(trace) = &passing.trace {
-            traces::end_request(trace, (*began, now), &line, app.map(AppHandle::id));
+            traces::end_request(trace, *began, now, &line, app.map(AppHandle::id));
         }
         if self.log.wants(status, now) {
             self.log.write(&line);

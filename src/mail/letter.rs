@@ -157,7 +157,8 @@ impl Letter {
     /// `internal` if a template fails, which no value can make it do.
     pub fn told(
         about: About,
-        (site, link): (&str, &str),
+        site: &str,
+        link: &str,
         subject: String,
         what: &str,
         email: &str,

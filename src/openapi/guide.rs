@@ -29,19 +29,23 @@ impl Guide {
         let title = markdown.lines().next().unwrap_or_default().trim_start_matches("# ");
         let mut content = String::with_capacity(markdown.len() * 2);
         let events = Parser::new_ext(markdown, Options::ENABLE_TABLES).into_offset_iter();
-        let reachable =
-            |(event, place): (_, Range<usize>)| reachable(event, markdown.split_at(place.start));
+        let reachable = |(event, place): (_, Range<usize>)| {
+            let (above, from) = markdown.split_at(place.start);
+            reachable(event, above, from)
+        };
         html::push_html(&mut content, events.flat_map(reachable));
         let page = GuidePage { title, content };
         Self { page: super::reference::rendered(&page), markdown: Packed::new(markdown.to_owned()) }
     }
 }
 
-/// What is wider than a phone can be scrolled, also without a mouse. A table is named by the heading
-/// `above` it and by its first column, which tells it from others below that heading.
+/// What is wider than a phone can be scrolled, also without a mouse. A table, which `from` begins
+/// with, is named by the heading `above` it and by its first column, which tells it from others
+/// below that heading.
 fn reachable<'a>(
     event: Event<'a>,
-    (above, table): (&str, &str),
+    above: &str,
+    from: &str,
 ) -> impl Iterator<Item = Event<'a>> + use<'a> {
     let (before, event, after) = match event {
         Event::Start(Tag::CodeBlock(_)) => {
@@ -50,7 +54,7 @@ fn reachable<'a>(
         Event::Start(Tag::Table(_)) => {
             let heading = above.lines().rev().find(|line| line.starts_with('#'));
             let heading = heading.unwrap_or_default().trim_start_matches('#').trim();
-            let column = table.split('|').map(str::trim).find(|cell| !cell.is_empty());
+            let column = from.split('|').map(str::trim).find(|cell| !cell.is_empty());
             let name = format!("{heading}: {}", column.unwrap_or_default()).replace('`', "");
             let name = escape_attribute(&name);
             let region = format!(

@@ -100,7 +100,7 @@ fn mail(state: &State, human: HumanId, by: HumanId, slug: &str, deed: Deed<'_>) 
     }
     let site = &state.public_url;
     let subject = format!("The app {slug} {happened}");
-    let letter = Letter::told(About::App, (site, site), subject, &what, email.as_str())?;
+    let letter = Letter::told(About::App, site, site, subject, &what, email.as_str())?;
     state.mailer.send(&email, letter)
 }
 
@@ -195,7 +195,7 @@ fn mail_of_org(
     }
     let site = &state.public_url;
     let link = format!("{site}/orgs/{org}");
-    let letter = Letter::told(About::Organization, (site, &link), subject, &what, email.as_str())?;
+    let letter = Letter::told(About::Organization, site, &link, subject, &what, email.as_str())?;
     state.mailer.send(&email, letter)
 }
 

@@ -133,10 +133,15 @@ pub(super) async fn serve(
         };
         match accepted {
             Ok((stream, peer, slot)) => {
-                let (edge, registry) = (Arc::clone(&edge), Arc::clone(&registry));
-                let limits = limits.with_free(slots.available_permits());
-                let ways = (limits, registry, drain.clone());
-                connections.spawn(connection(stream, peer, slot, edge, ways));
+                let connection = Connection {
+                    stream,
+                    peer,
+                    edge: Arc::clone(&edge),
+                    limits: limits.with_free(slots.available_permits()),
+                    registry: Arc::clone(&registry),
+                    drain: drain.clone(),
+                };
+                connections.spawn(connection.serve(slot));
             }
             Err(error) => {
                 if let Some(skipped) = refusals.take() {
@@ -179,30 +184,32 @@ async fn make_room(
     }
 }
 
-async fn connection(
+/// One accepted connection.
+struct Connection {
     stream: TcpStream,
     peer: SocketAddr,
-    slot: OwnedSemaphorePermit,
     edge: Arc<Edge>,
-    (limits, registry, drain): (Limits, Arc<ConnectionRegistry>, CancellationToken),
-) {
-    let counted = edge.open_connection();
-    if !speaks(&stream, limits, &drain).await {
-        return;
+    limits: Limits,
+    registry: Arc<ConnectionRegistry>,
+    drain: CancellationToken,
+}
+
+impl Connection {
+    /// Serves it to its end; `slot` is its place among the connections.
+    async fn serve(self, slot: OwnedSemaphorePermit) {
+        let edge = Arc::clone(&self.edge);
+        let counted = edge.open_connection();
+        if speaks(&self.stream, self.limits, &self.drain).await {
+            // Boxed: a connection that has not spoken yet needs no room for it.
+            Box::pin(http(self)).await;
+        }
+        drop(counted);
+        drop(slot);
     }
-    // Boxed: a connection that has not spoken yet needs no room for it.
-    Box::pin(http(stream, peer, Arc::clone(&edge), (limits, registry, drain))).await;
-    drop(counted);
-    drop(slot);
 }
 
 /// Serves a connection that speaks.
-async fn http(
-    stream: TcpStream,
-    peer: SocketAddr,
-    edge: Arc<Edge>,
-    (limits, registry, drain): (Limits, Arc<ConnectionRegistry>, CancellationToken),
-) {
+async fn http(Connection { stream, peer, edge, limits, registry, drain }: Connection) {
     let (outstanding, leave) = (Outstanding::default(), drain.child_token());
     let is_proxy = edge.is_trusted(peer);
     // A proxy's request must not meet a connection that closes.

@@ -9,9 +9,15 @@ use rookery_domain::{
 
 use crate::http::edge::{figures, request_log::Line};
 
-/// Ends the span of a request that lasted over `span`, is told by `line`, and was for `app` if it
-/// was for one. An answer below 500 is no failure of the service.
-pub fn end_request(trace: &Trace, span: (Instant, Instant), line: &Line<'_>, app: Option<AppId>) {
+/// Ends the span of a request, which is told by `line` and was for `app` if it was for one. An
+/// answer below 500 is no failure of the service.
+pub fn end_request(
+    trace: &Trace,
+    began: Instant,
+    ended: Instant,
+    line: &Line<'_>,
+    app: Option<AppId>,
+) {
     let verb = figures::verb(line.method);
     let status = line.status;
     let mut fields = vec![
@@ -23,5 +29,5 @@ pub fn end_request(trace: &Trace, span: (Instant, Instant), line: &Line<'_>, app
     fields.extend(app.map(|app| ("app.id", app.to_string().into())));
     fields.extend(line.code.map(|code| ("error.type", code.as_str().into())));
     let failed = status.is_server_error().then(|| line.code.map_or("error", |it| it.as_str()));
-    trace.end(format!("{verb} {}", line.route), span, failed, fields);
+    trace.end(format!("{verb} {}", line.route), began, ended, failed, fields);
 }

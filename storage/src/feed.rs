@@ -84,7 +84,8 @@ pub async fn events_after(
 pub async fn events_of_row(
     db: &Db,
     app: AppId,
-    (collection, key): (&str, &str),
+    collection: &str,
+    key: &str,
     max_seq: u64,
     limit: u32,
 ) -> Result<Vec<Event>> {

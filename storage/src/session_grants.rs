@@ -75,7 +75,8 @@ pub async fn human(db: &Db, hash: SecretHash) -> Result<Option<HumanId>> {
 pub async fn redeem(
     db: &Db,
     hash: SecretHash,
-    (visitor, share): (Participant, Option<HashHalf>),
+    visitor: Participant,
+    share: Option<HashHalf>,
     now: Timestamp,
 ) -> Result<Option<Participant>> {
     db.transaction((hash, visitor, share, now), |tx, (hash, visitor, share, now)| {

@@ -272,7 +272,8 @@ pub async fn due_for_purge(
 /// Any [`crate::StorageError`].
 pub async fn overfull(
     db: &Db,
-    (rows_max, bytes_max): (u64, u64),
+    rows_max: u64,
+    bytes_max: u64,
     after: Option<AppId>,
     limit: u32,
 ) -> Result<Vec<AppId>> {

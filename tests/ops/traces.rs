@@ -194,7 +194,7 @@ async fn spans_above_the_bound_are_dropped_and_counted() {
     let above = 10;
     // The task that sends has no turn in between: this test's thread is its own.
     for _ in 0..SPANS_QUEUED_MAX + above {
-        trace.child().end("one", (Instant::now(), Instant::now()), None, Vec::new());
+        trace.child().end("one", Instant::now(), Instant::now(), None, Vec::new());
     }
     assert_eq!(traces.sent().dropped, above as u64);
     let spans = collector.until(|spans| spans.len() >= SPANS_QUEUED_MAX).await;

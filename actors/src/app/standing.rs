@@ -8,7 +8,7 @@ use rookery_domain::{
     access::{Standing, Tier},
     app::AppRecord,
     grants::{Grant, GrantState},
-    id::{AppId, CredentialId, GrantId, HumanId, PreviewId},
+    id::{CredentialId, GrantId, HumanId, PreviewId},
     manifest::{Manifest, Visibility},
     members::Member,
     previews::Preview,
@@ -116,8 +116,9 @@ pub(crate) fn standing(
         },
         Caller::Grant { grant, .. } => by_grant(root, *grant, visitor, now),
         Caller::Preview { preview, .. } => by_preview(root, *preview, visitor, now),
-        Caller::Credential { credential, app, token } => {
-            by_credential(root, caller, (*credential, *app, *token), now)
+        Caller::Credential { app, .. } if *app != root.record.id => Err(Error::app_not_found()),
+        Caller::Credential { credential, token, .. } => {
+            by_credential(root, caller, *credential, *token, now)
         }
         // Decided by the record.
         Caller::System | Caller::Agent { .. } | Caller::Anonymous { .. } => Err(Error::internal()),
@@ -204,12 +205,10 @@ fn by_preview(root: &Root, id: PreviewId, visitor: Standing, now: Timestamp) -> 
 fn by_credential(
     root: &Root,
     caller: &Caller,
-    (id, app, token): (CredentialId, AppId, HashHalf),
+    id: CredentialId,
+    token: HashHalf,
     now: Timestamp,
 ) -> Result<Standing> {
-    if app != root.record.id {
-        return Err(Error::app_not_found());
-    }
     match root.access.credential(id).filter(|credential| credential.admits(token, now)) {
         Some(credential) => {
             let owner = Standing::new(caller.principal(), Tier::Owner);

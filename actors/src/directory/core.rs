@@ -48,7 +48,8 @@ impl Core {
         db: Db,
         clock: Clock,
         key: ServerKey,
-        (org_roles, observer): (OrgRoles, Arc<Observer>),
+        org_roles: OrgRoles,
+        observer: Arc<Observer>,
         options: DirectoryOptions,
     ) -> Self {
         Self {

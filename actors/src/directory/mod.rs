@@ -111,8 +111,8 @@ impl Directory {
         runtime: &Runtime,
         options: DirectoryOptions,
     ) -> Result<Self> {
-        let (admins, observer) = (runtime.org_roles(), runtime.observer());
-        let core = Arc::new(Core::new(db, clock, key, (admins, observer), options));
+        let (org_roles, observer) = (runtime.org_roles(), runtime.observer());
+        let core = Arc::new(Core::new(db, clock, key, org_roles, observer, options));
         Keeper::start(&core, runtime.root()).await?;
         Ok(Self { core })
     }

@@ -154,7 +154,7 @@ impl Directory {
             visitor.lasting = true;
             let ticket = core.participants.ticket();
             let redeemed =
-                session_grants::redeem(&core.db, grant.hash(), (visitor, share), core.now()).await;
+                session_grants::redeem(&core.db, grant.hash(), visitor, share, core.now()).await;
             // However a lost COMMIT ended, memory holds no grants, so it is not in doubt.
             let participant = Arc::new(redeemed.map_err(Error::from)?.ok_or_else(refused)?);
             core.participants.put(ticket, Arc::clone(&participant));

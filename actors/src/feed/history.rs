@@ -24,7 +24,7 @@ impl Control {
     ) -> Result<Vec<FeedEvent>> {
         let view = app.view(caller).await?;
         let (seq, max) = (view.root.seq, HISTORY_EVENTS_MAX);
-        let events = feed::events_of_row(&self.db, app.id(), (collection, key), seq, max).await;
+        let events = feed::events_of_row(&self.db, app.id(), collection, key, seq, max).await;
         let cursor: FeedCursor = view.feed_cursor(seq);
         let mut sight = Sight::new(&view, Some(collection), &self.env().key, cursor);
         Ok(events?.iter().filter_map(|event| sight.of(event)).collect())

@@ -63,8 +63,8 @@ impl Drop for Counting<'_> {
                 ("message.bytes", self.bytes.into()),
             ];
             let failure = self.outcome.is_failure().then_some(outcome);
-            let span = (self.began.into_std(), now.into_std());
-            trace.end(format!("message {}", self.kind.as_str()), span, failure, fields);
+            let name = format!("message {}", self.kind.as_str());
+            trace.end(name, self.began.into_std(), now.into_std(), failure, fields);
         }
         let message = Ended {
             kind: self.kind,
@@ -88,8 +88,8 @@ pub(crate) fn end_span(
     let mut fields = vec![("app.id", Value::from(app.to_string()))];
     fields.extend(error.map(|error| ("error.type", error.code.as_str().into())));
     let failed = error.map(|error| error.code).filter(|code| code.status() >= 500);
-    let span = (began.into_std(), Instant::now().into_std());
-    trace.child().end(name, span, failed.map(|code| code.as_str()), fields);
+    let failed = failed.map(|code| code.as_str());
+    trace.child().end(name, began.into_std(), Instant::now().into_std(), failed, fields);
 }
 
 /// A message that is queued or uncommitted, as it is counted.

@@ -130,9 +130,9 @@ async fn due_rows(context: &Context) -> Result<Round> {
 /// Where more is in an app's trash than it has room for, the oldest rows go.
 async fn overfull_trash(context: &Context) -> Result<Round> {
     let limits = &context.env().limits;
-    let room = (limits.trash_rows_max(), limits.trash_bytes_max());
+    let (rows_max, bytes_max) = (limits.trash_rows_max(), limits.trash_bytes_max());
     let after = context.positions.lock().overfull.after;
-    let page = trash::overfull(&context.db, room, after, APPS_MAX).await?;
+    let page = trash::overfull(&context.db, rows_max, bytes_max, after, APPS_MAX).await?;
     let mut done = 0;
     for &app in &page {
         context.positions.lock().overfull.after = Some(app);

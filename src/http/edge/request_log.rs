@@ -59,10 +59,14 @@ pub struct Line<'a> {
 /// An event stream, until it is dropped with its answer's body: then it has a line.
 #[derive(Debug)]
 pub(super) struct Streaming {
-    log: Arc<RequestLog>,
-    request_id: HeaderValue,
-    client: IpAddr,
-    began: Instant,
+    /// Where.
+    pub(super) log: Arc<RequestLog>,
+    /// As echoed.
+    pub(super) request_id: HeaderValue,
+    /// The client's address.
+    pub(super) client: IpAddr,
+    /// When its request's head was complete.
+    pub(super) began: Instant,
 }
 
 impl Drop for Streaming {
@@ -84,17 +88,12 @@ impl Drop for Streaming {
 }
 
 /// Has the log tell when `response` has ended, if it is an event stream.
-pub(super) fn watch_stream(
-    response: Response,
-    log: &Arc<RequestLog>,
-    (request_id, client, began): (&HeaderValue, IpAddr, Instant),
-) -> Response {
+pub(super) fn watch_stream(response: Response, streaming: impl FnOnce() -> Streaming) -> Response {
     let kind = response.headers().get(header::CONTENT_TYPE);
     if kind.is_none_or(|kind| kind != EVENT_STREAM) {
         return response;
     }
-    let request_id = request_id.clone();
-    let streaming = Streaming { log: Arc::clone(log), request_id, client, began };
+    let streaming = streaming();
     response.map(|body| {
         Body::new(body.map_frame(move |frame| {
             let _ = &streaming;

@@ -32,5 +32,6 @@ pub async fn read(
     if found.is_empty() {
         return Err(none_bound().into());
     }
-    Ok(Json(DomainsBody::new(&custom, domains.addresses(owner.app.id()), found)))
+    let (serving, aliases) = domains.addresses(owner.app.id());
+    Ok(Json(DomainsBody::new(&custom, serving, aliases, found)))
 }

@@ -103,11 +103,13 @@ pub enum DnsPurpose {
 }
 
 impl DomainsBody {
-    /// The domains as they are now; `addresses` are the one that serves, and those that redirect to it.
+    /// The domains as they are now; one is `serving`, and the
+    /// `aliases` redirect to it.
     #[must_use]
     pub fn new(
         custom: &CustomDomains,
-        (serving, aliases): (Option<Box<str>>, Vec<Box<str>>),
+        serving: Option<Box<str>>,
+        aliases: Vec<Box<str>>,
         found: Vec<DomainView>,
     ) -> Self {
         let role = |view: &DomainView| match (view.domain.proven_at, serving.as_deref()) {

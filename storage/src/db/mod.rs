@@ -308,7 +308,7 @@ impl Db {
         };
         if let Some(trace) = trace::current() {
             let failure = result.is_err().then_some("storage");
-            trace.child().end("transaction", (began, Instant::now()), failure, Vec::new());
+            trace.child().end("transaction", began, Instant::now(), failure, Vec::new());
         }
         result
     }

@@ -128,7 +128,7 @@ fn trace(group: &Group, outcome: &Outcome, groups: usize, began: Instant) {
             ("commit.rows", group.writes.rows.len().into()),
             ("commit.groups", groups.into()),
         ];
-        trace.child().end("commit", (began, ended), failure, fields);
+        trace.child().end("commit", began, ended, failure, fields);
     }
 }
 

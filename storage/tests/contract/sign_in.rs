@@ -145,7 +145,7 @@ contract! {
         let good = grant(Some(SecretHash([6; 32]))).await;
         let uses = at_once(32, |_| {
             let (db, visitor) = (db.clone(), comes(app));
-            async move { session_grants::redeem(&db, good, (visitor, None), NOW).await.unwrap() }
+            async move { session_grants::redeem(&db, good, visitor, None, NOW).await.unwrap() }
         })
         .await;
         let visitors: Vec<_> = uses.into_iter().flatten().collect();
@@ -157,13 +157,13 @@ contract! {
 
         let expired = grant(None).await;
         let end = session_grant(app, ada).expires_at;
-        assert_eq!(session_grants::redeem(db, expired, (comes(app), None), end).await.unwrap(), None);
+        assert_eq!(session_grants::redeem(db, expired, comes(app), None, end).await.unwrap(), None);
         let astray = grant(None).await;
-        assert_eq!(session_grants::redeem(db, astray, (comes(other), None), NOW).await.unwrap(), None);
+        assert_eq!(session_grants::redeem(db, astray, comes(other), None, NOW).await.unwrap(), None);
         let twice = Participant { id: visitor.id, ..comes(app) };
-        session_grants::redeem(db, astray, (twice, None), NOW).await.expect_err("no visitor comes of it");
-        let at_home = session_grants::redeem(db, astray, (comes(app), None), NOW).await.unwrap();
+        session_grants::redeem(db, astray, twice, None, NOW).await.expect_err("no visitor comes of it");
+        let at_home = session_grants::redeem(db, astray, comes(app), None, NOW).await.unwrap();
         assert_eq!(at_home.map(|visitor| visitor.came_by.human()), Some(Some(ada)), "so it is good still");
-        assert_eq!(session_grants::redeem(db, hash(), (comes(app), None), NOW).await.unwrap(), None);
+        assert_eq!(session_grants::redeem(db, hash(), comes(app), None, NOW).await.unwrap(), None);
     }
 }

@@ -170,7 +170,7 @@ contract! {
         assert_eq!(participants::by_hash(db, here.hash, NOW).await.unwrap(), None);
         let redeemed = async |grant: SessionGrant| {
             let visitor = Participant { app: grant.app, ..visitor(CameBy::Anonymous) };
-            session_grants::redeem(db, grant.hash, (visitor, None), NOW).await.unwrap()
+            session_grants::redeem(db, grant.hash, visitor, None, NOW).await.unwrap()
         };
         assert_eq!(redeemed(waits_here).await, None);
         assert!(participants::by_hash(db, elsewhere.hash, NOW).await.unwrap().is_some());

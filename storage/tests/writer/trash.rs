@@ -144,7 +144,7 @@ contract! {
     async fn a_trash_with_more_than_it_has_room_for_is_found_by_rows_and_by_bytes(test: &TestDb) {
         let app = with_trash(test).await;
         let db = &test.db;
-        let found = |rows, bytes| async move { trash::overfull(db, (rows, bytes), None, 10).await.unwrap() };
+        let found = |rows, bytes| async move { trash::overfull(db, rows, bytes, None, 10).await.unwrap() };
         assert_eq!(found(0, 0).await, [], "no sum was written");
         let writer = start(db).await;
         let outcome = Draft::new(app, 6).extras(0).commit(&writer).await;
@@ -152,8 +152,8 @@ contract! {
         assert_eq!(found(2, 17).await, []);
         assert_eq!(found(1, 17).await, [app]);
         assert_eq!(found(2, 16).await, [app]);
-        assert_eq!(trash::overfull(db, (0, 0), None, 0).await.unwrap(), []);
-        assert_eq!(trash::overfull(db, (0, 0), Some(app), 10).await.unwrap(), []);
+        assert_eq!(trash::overfull(db, 0, 0, None, 0).await.unwrap(), []);
+        assert_eq!(trash::overfull(db, 0, 0, Some(app), 10).await.unwrap(), []);
         let oldest = trash::oldest(db, app, 2).await.unwrap();
         assert_eq!(due_keys(&oldest), ["old", "a"]);
         assert_eq!(oldest[0].deleted_at, NOW.plus_seconds(1));
