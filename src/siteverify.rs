@@ -10,6 +10,7 @@ use std::net::IpAddr;
 
 use reqwest::Client;
 use rookery_domain::{Error, Result, Timestamp, challenge::ChallengeAnswer};
+use rookery_storage::log_throttle::LogThrottle;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use url::Url;
@@ -42,6 +43,8 @@ pub struct Siteverify {
     secret: SecretString,
     widget: Widget,
     page_sources: Vec<String>,
+    /// Of each time that the provider refuses this service.
+    refusals: LogThrottle,
 }
 
 /// What the provider answers.
@@ -80,6 +83,7 @@ impl Siteverify {
                 api: challenge.api.clone(),
             },
             page_sources,
+            refusals: LogThrottle::default(),
         }))
     }
 
@@ -124,7 +128,12 @@ impl Siteverify {
             return Err(Error::unavailable(format!("{WHO} does not answer")));
         };
         if verdict.error_codes.iter().any(|code| OUR_FAULTS.contains(&code.as_str())) {
-            tracing::error!("challenge provider refuses this service: see challenge.secret");
+            if let Some(skipped) = self.refusals.take() {
+                tracing::error!(
+                    skipped,
+                    "challenge provider refuses this service: see challenge.secret"
+                );
+            }
             return Err(Error::unavailable(format!("{WHO} does not answer")));
         }
         Ok(match verdict {

@@ -230,11 +230,16 @@ fn no_number_may_be_as_large_as_one_can_write_it() {
         let Some((key, value)) = line.split_once(" = ") else { continue };
         // Of these a u32 is taken as it is: so many in a second, or a minute.
         let is_rate = key == "requests_per_second_max" || section == "rate_limit";
-        if value.parse::<u64>().is_err() || is_rate {
+        if value.parse::<u64>().is_err() {
             continue;
         }
         seen += 1;
         let variable = format!("ROOKERY__{section}__{key}").to_uppercase();
+        if is_rate {
+            let line = load(&[(&variable, &u64::MAX.to_string())]).expect_err(&variable);
+            assert!(line.starts_with(&format!("{section}.{key}: must be at most ")), "{line}");
+            continue;
+        }
         let mut bounds = Vec::new();
         for largest in [u64::MAX, i64::MAX as u64, u64::from(u32::MAX) << 20, 4_000_000_000] {
             // Some bytes are more than four billion.
@@ -280,6 +285,8 @@ fn a_value_of_another_type_in_the_file_is_told_in_the_words_of_the_environment()
         ("[limits]\nmax_embeds = -1", "limits.max_embeds: expected a whole number, 0 or more"),
         ("[limits]\nmax_embeds = 1.5", "limits.max_embeds: expected a whole number, 0 or more"),
         ("[rate_limit]\nburst = 5000000000", "rate_limit.burst: must be at most 4294967295"),
+        ("[rate_limit]\nburst = 0", "rate_limit.burst: must be at least 1"),
+        ("[server]\nidle_timeout_s = 3601", "server.idle_timeout_s: must be at most 3600"),
         ("[ops]\nactions = \"yes\"", "ops.actions: expected true or false"),
         ("server = 1", "server: expected a section"),
         ("[server]\nlisten = 80", "server.listen: expected text"),

@@ -7,7 +7,7 @@ use rookery_domain::{
     sealed::ServerKey, time::Clock,
 };
 use rookery_storage::{
-    lines::Lines,
+    log_throttle::LogThrottle,
     offload::{Offload, run_in},
 };
 use tokio::{
@@ -124,7 +124,7 @@ pub(crate) struct Env {
     /// Places for deploys that hold detached rows.
     pub(crate) detached_places: Arc<Semaphore>,
     /// Lines of commits that come to nothing.
-    pub(crate) warnings: Lines,
+    pub(crate) warnings: LogThrottle,
     /// What operators see.
     pub(crate) observer: Arc<Observer>,
     /// What apps were used for and is not rolled up yet.

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{limits::Limits, sealed::ServerKey, time::Clock};
-use rookery_storage::{Db, StorageError, lines::Lines, offload::Offload};
+use rookery_storage::{Db, StorageError, log_throttle::LogThrottle, offload::Offload};
 use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -157,7 +157,7 @@ pub(crate) async fn start_apps(
     let tree = Tree::start(observer.clone(), clock.clone(), options.threads.clone()).await?;
     let schemas = Schemas::new(options.schema_cache_bytes);
     let env = Arc::new(Env {
-        warnings: Lines::new(WARNINGS_PER_SECOND_MAX),
+        warnings: LogThrottle::new(WARNINGS_PER_SECOND_MAX),
         options,
         limits,
         clock,

@@ -3,6 +3,7 @@
 //! `config/default.toml` documents every one of them and is compiled in; a file and the
 //! environment override it. What a setting *does* is decided by the room that reads it.
 
+mod bounds;
 mod check;
 mod environment;
 mod sections;
@@ -38,6 +39,7 @@ pub fn load(file: Option<&Path>, environment: &Environment) -> Result<Config, Co
 }
 
 fn extract(figment: &Figment) -> Result<Config, ConfigError> {
+    bounds::check(figment)?;
     let config: Config = figment.extract().map_err(|error| source::explain(&error))?;
     check::check(&config)?;
     Ok(config)

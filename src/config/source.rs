@@ -19,7 +19,6 @@ use serde::{Deserialize as _, Deserializer, de::Error as _};
 
 use super::{
     ConfigError, DEFAULTS,
-    check::most,
     environment::{Environment, Variables, wanted},
 };
 
@@ -100,11 +99,6 @@ pub(super) fn explain(error: &figment::Error) -> ConfigError {
             "no such setting".to_owned()
         }
         Kind::InvalidType(actual, expected) | Kind::InvalidValue(actual, expected) => {
-            let is_number = matches!(defaults().find_value(&path), Ok(Value::Num(..)));
-            if is_number && matches!(actual, Actual::Unsigned(_) | Actual::Signed(1..)) {
-                // It does not fit into what holds the setting, whose bound may be lower.
-                return explained(&path, &format!("must be at most {}", most(&path)), error);
-            }
             let expected = match (defaults().find_value(&path), actual) {
                 (Ok(Value::String(..)), Actual::Str(_)) => expected,
                 (Ok(like), _) => wanted(&like),
@@ -117,23 +111,18 @@ pub(super) fn explain(error: &figment::Error) -> ConfigError {
         Kind::Message(text) => without_quotation(text),
         other => other.to_string(),
     };
-    explained(&path, &what, error)
+    explained(&path, &what, error.metadata.as_ref())
 }
 
-/// The line of what is wrong with the setting at `path`.
-fn explained(path: &str, what: &str, error: &figment::Error) -> ConfigError {
-    let source =
-        error.metadata.as_ref().map_or_else(String::new, |metadata| match &metadata.source {
-            Some(file) => format!(" (in {file})"),
-            None => {
-                let keys: Vec<_> = path.split('.').collect();
-                format!(
-                    " (in {}: {})",
-                    metadata.name,
-                    metadata.interpolate(&Profile::Default, &keys)
-                )
-            }
-        });
+/// The line of what is wrong with the setting at `path`, which `metadata` tells the source of.
+pub(super) fn explained(path: &str, what: &str, metadata: Option<&Metadata>) -> ConfigError {
+    let source = metadata.map_or_else(String::new, |metadata| match &metadata.source {
+        Some(file) => format!(" (in {file})"),
+        None => {
+            let keys: Vec<_> = path.split('.').collect();
+            format!(" (in {}: {})", metadata.name, metadata.interpolate(&Profile::Default, &keys))
+        }
+    });
     let subject = if path.is_empty() { "settings" } else { path };
     ConfigError(format!("{subject}: {what}{source}").replace('\n', " "))
 }

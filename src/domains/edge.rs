@@ -5,6 +5,7 @@
 
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use rookery_domain::{Error, Result, domains::DomainName};
+use rookery_storage::log_throttle::LogThrottle;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::json;
@@ -26,6 +27,8 @@ pub struct Edge {
     /// Up to the hostnames of the zone.
     base: String,
     token: SecretString,
+    /// Of each time that the provider refuses this service.
+    refusals: LogThrottle,
 }
 
 /// A domain as the provider sees it.
@@ -119,7 +122,8 @@ impl Edge {
         let client = outbound::client()
             .map_err(|_| BootError::Setting("domains.api_url: this system has no trust anchors"))?;
         let base = format!("{}/zones/{}/custom_hostnames", config.api_url, config.zone_id);
-        Ok(Some(Self { client, base, token: config.api_token.clone() }))
+        let (token, refusals) = (config.api_token.clone(), LogThrottle::default());
+        Ok(Some(Self { client, base, token, refusals }))
     }
 
     /// Makes a domain known to the provider. One that it knows already is as good.
@@ -168,7 +172,12 @@ impl Edge {
         match status {
             StatusCode::NOT_FOUND | StatusCode::CONFLICT | StatusCode::BAD_REQUEST => Ok(None),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                tracing::error!("edge provider refuses this service: see domains.api_token");
+                if let Some(skipped) = self.refusals.take() {
+                    tracing::error!(
+                        skipped,
+                        "edge provider refuses this service: see domains.api_token"
+                    );
+                }
                 Err(failed())
             }
             status if status.is_success() => {

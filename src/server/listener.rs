@@ -13,7 +13,7 @@ use std::{
 
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rookery_storage::lines::Lines;
+use rookery_storage::log_throttle::LogThrottle;
 #[cfg(target_os = "linux")]
 use socket2::SockRef;
 use tokio::{
@@ -119,7 +119,7 @@ pub(super) async fn serve(
     let registry = Arc::new(ConnectionRegistry::default());
     connections.spawn(make_room(Arc::clone(&registry), Arc::clone(&slots), limits, drain.clone()));
     // Whoever comes while no place is free, or no file, writes one line a second.
-    let (refusals, waits) = (Lines::default(), Lines::default());
+    let (refusals, waits) = (LogThrottle::default(), LogThrottle::default());
     loop {
         if slots.available_permits() == 0
             && let Some(skipped) = waits.take()

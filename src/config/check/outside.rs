@@ -6,7 +6,7 @@ use rookery_storage::DatabaseUrl;
 use secrecy::ExposeSecret as _;
 use url::Url;
 
-use super::{fail, is_host_name, positive};
+use super::{fail, is_host_name};
 use crate::{
     config::{AppsMode, Config, ConfigError},
     outbound::egress::trusted_origin,
@@ -68,7 +68,6 @@ pub(super) fn database(url: &str) -> Result<(), ConfigError> {
 
 pub(super) fn traces(config: &Config) -> Result<(), ConfigError> {
     let traces = &config.traces;
-    positive("traces.requests_per_second_max", u64::from(traces.requests_per_second_max))?;
     if crate::traces::headers(traces.headers.expose_secret()).is_none() {
         return fail(
             "traces.headers: must be name=value pairs with commas between, percent-encoded (% is %25)",

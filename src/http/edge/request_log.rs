@@ -18,7 +18,7 @@ use axum::{body::Body, response::Response};
 use http::{HeaderValue, Method, StatusCode, header};
 use http_body_util::BodyExt as _;
 use rookery_domain::{ErrorCode, trace::TraceId};
-use rookery_storage::lines::Lines;
+use rookery_storage::log_throttle::LogThrottle;
 
 /// The content type of an answer that goes on as long as its client follows.
 const EVENT_STREAM: &str = "text/event-stream";
@@ -26,10 +26,10 @@ const EVENT_STREAM: &str = "text/event-stream";
 /// Decides which requests get a line.
 #[derive(Debug)]
 pub struct RequestLog {
-    successes: Lines,
-    refusals: Lines,
+    successes: LogThrottle,
+    refusals: LogThrottle,
     /// Of what was too much to take: whoever sends it can send more of it.
-    untaken: Lines,
+    untaken: LogThrottle,
     skipped: AtomicU32,
 }
 
@@ -108,9 +108,9 @@ impl RequestLog {
     #[must_use]
     pub fn new(lines_per_second_max: u32) -> Self {
         Self {
-            successes: Lines::new(lines_per_second_max),
-            refusals: Lines::new(lines_per_second_max),
-            untaken: Lines::new(lines_per_second_max),
+            successes: LogThrottle::new(lines_per_second_max),
+            refusals: LogThrottle::new(lines_per_second_max),
+            untaken: LogThrottle::new(lines_per_second_max),
             skipped: AtomicU32::new(0),
         }
     }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::queue::{LaneStatus, Load};
 use crate::{
     commit::{Abort, Group, Outcome},
-    lines::Lines,
+    log_throttle::LogThrottle,
 };
 
 /// Upper bounds of the commit-time buckets, in microseconds; a last bucket takes the rest.
@@ -108,9 +108,9 @@ pub(super) struct Counters {
     /// When a commit last found no room (PostgreSQL).
     full_at: Mutex<Option<Instant>>,
     /// Lines of batches that were not committed.
-    pub(super) batch_lines: Lines,
+    pub(super) batch_lines: LogThrottle,
     /// Lines of checkpoints that failed.
-    pub(super) checkpoint_lines: Lines,
+    pub(super) checkpoint_lines: LogThrottle,
 }
 
 impl Counters {

@@ -8,9 +8,9 @@ use std::{
     time::Instant,
 };
 
-/// The lines of one kind.
+/// A bound on the lines of one kind.
 #[derive(Debug)]
-pub struct Lines {
+pub struct LogThrottle {
     start: Instant,
     per_second_max: u32,
     second: AtomicU64,
@@ -18,14 +18,14 @@ pub struct Lines {
     skipped: AtomicU64,
 }
 
-impl Default for Lines {
+impl Default for LogThrottle {
     /// One a second.
     fn default() -> Self {
         Self::new(1)
     }
 }
 
-impl Lines {
+impl LogThrottle {
     /// At most so many in a second.
     #[must_use]
     pub fn new(per_second_max: u32) -> Self {
