@@ -87,7 +87,9 @@ const BOUNDS: &[(&str, RangeInclusive<u64>)] = &[
 pub(super) fn check(figment: &Figment) -> Result<(), ConfigError> {
     for (setting, bounds) in BOUNDS {
         let Ok(Value::Num(_, number)) = figment.find_value(setting) else { continue };
-        let Some(number) = number.to_u128() else { continue };
+        // The file's are signed.
+        let signed = || number.to_i128().and_then(|number| u128::try_from(number).ok());
+        let Some(number) = number.to_u128().or_else(signed) else { continue };
         let (least, most) = (u128::from(*bounds.start()), u128::from(*bounds.end()));
         let what = if number < least {
             format!("must be at least {least}")
