@@ -1,5 +1,6 @@
 //! Rows of an account over all its apps, reserved in memory when a row is decided and given back
-//! when its commit aborts. The first app of an account that wakes seeds the number from storage.
+//! when its commit aborts; what goes is given back only when that is durable, since commits of
+//! different apps overtake each other. The first app of an account that wakes seeds the number from storage.
 
 use std::{
     collections::HashMap,
@@ -103,6 +104,17 @@ struct Counted {
     account: Arc<Account>,
     /// Rows of this app that the account counts now; `None` once closed.
     rows: Option<i64>,
+    /// Of these, the ones that go with a commit that has not come to its end.
+    leaving: i64,
+    /// Who counts the app's rows as well, until the commit that moves them to `account` has.
+    former: Option<Former>,
+}
+
+/// An account that an app is leaving.
+struct Former {
+    account: Arc<Account>,
+    rows: i64,
+    leaving: i64,
 }
 
 /// What an account counts of an app while it is dormant.
@@ -125,24 +137,34 @@ impl CountedRows {
             dormant.account.add(-dormant.rows);
             account.add(rows);
         }
-        Self(Mutex::new(Counted { account, rows: Some(rows) }))
+        Self(Mutex::new(Counted { account, rows: Some(rows), leaving: 0, former: None }))
     }
 
-    /// Reserves `n` rows.
+    /// Reserves `n` rows. As many of the app's own that are leaving make room for them: they are gone
+    /// no later. Returns how many did.
     ///
     /// # Errors
     /// As [`Account::reserve`].
-    pub(crate) fn reserve(&self, n: u64, rows_max: u64) -> Result<()> {
+    pub(crate) fn reserve(&self, n: u64, rows_max: u64) -> Result<i64> {
         let mut counted = self.0.lock();
-        let mut reserved = counted.account.reserve(n, rows_max)?;
+        let n = n as i64;
+        let replaced = counted.leaving.min(n);
+        let mut reserved = counted.account.reserve((n - replaced).cast_unsigned(), rows_max)?;
         if let Some(rows) = &mut counted.rows {
-            *rows += n as i64;
+            *rows += n - replaced;
             reserved.keep();
         }
-        Ok(())
+        counted.leaving -= replaced;
+        Ok(replaced)
     }
 
-    /// Counts rows that came or went otherwise.
+    /// Takes a reservation of `n` rows back, `replaced` of which took the place of others.
+    pub(crate) fn take_back(&self, n: i64, replaced: i64) {
+        self.add(replaced - n);
+        self.leave(replaced);
+    }
+
+    /// Counts rows that came, whether there is room for them or not; fewer than none takes that back.
     pub(crate) fn add(&self, delta: i64) {
         let mut counted = self.0.lock();
         if let Some(rows) = &mut counted.rows {
@@ -151,26 +173,59 @@ impl CountedRows {
         }
     }
 
-    /// Has another account count the app's rows from now on; returns the one that did.
+    /// Rows that are to go; fewer than none stay after all.
+    pub(crate) fn leave(&self, delta: i64) {
+        self.0.lock().leaving += delta;
+    }
+
+    /// A group is durable: what left with it is counted no more. What is decided behind it has
+    /// `still_leaving` rows go, and may move them all (`is_moving`).
+    pub(crate) fn settle(&self, still_leaving: i64, is_moving: bool) {
+        let mut counted = self.0.lock();
+        let Counted { account, rows, leaving, former } = &mut *counted;
+        match former {
+            Some(former) if is_moving => {
+                former.account.add(-former.leaving);
+                former.rows -= std::mem::take(&mut former.leaving);
+            }
+            _ => {
+                if let Some(former) = former.take() {
+                    former.account.add(-former.rows);
+                }
+                let gone = (*leaving - still_leaving).max(0);
+                if let Some(rows) = rows {
+                    *rows -= gone;
+                    account.add(-gone);
+                }
+                *leaving -= gone;
+            }
+        }
+    }
+
+    /// Has another account count the app's rows, as soon as that is durable it alone.
     ///
     /// # Errors
     /// As [`Account::reserve`], of the other one.
-    pub(crate) fn move_to(&self, to: Arc<Account>, rows_max: u64) -> Result<Arc<Account>> {
+    pub(crate) fn move_to(&self, to: Arc<Account>, rows_max: u64) -> Result<()> {
         let mut counted = self.0.lock();
-        if let Some(rows) = counted.rows {
-            to.reserve(rows.max(0).cast_unsigned(), rows_max)?.keep();
-            counted.account.add(-rows);
-        }
-        Ok(std::mem::replace(&mut counted.account, to))
+        let Some(rows) = counted.rows else { return Ok(()) };
+        let staying = rows - counted.leaving;
+        to.reserve(staying.max(0).cast_unsigned(), rows_max)?.keep();
+        let account = std::mem::replace(&mut counted.account, to);
+        let leaving = std::mem::take(&mut counted.leaving);
+        counted.former = Some(Former { account, rows, leaving });
+        counted.rows = Some(staying);
+        Ok(())
     }
 
     /// Takes [`Self::move_to`] back.
-    pub(crate) fn move_back(&self, to: Arc<Account>) {
+    pub(crate) fn move_back(&self) {
         let mut counted = self.0.lock();
-        let rows = counted.rows.unwrap_or(0);
-        to.add(rows);
-        counted.account.add(-rows);
-        counted.account = to;
+        let Some(former) = counted.former.take() else { return };
+        counted.account.add(-counted.rows.unwrap_or(0));
+        counted.account = former.account;
+        counted.rows = Some(former.rows);
+        counted.leaving = former.leaving;
     }
 
     /// Closes it: the account counts `rows` of the app, as many as are published. `None` when it
@@ -179,6 +234,9 @@ impl CountedRows {
         let mut counted = self.0.lock();
         let before = counted.rows.take()?;
         counted.account.add(rows - before);
+        if let Some(former) = counted.former.take() {
+            former.account.add(-former.rows);
+        }
         Some(DormantRows { account: counted.account.clone(), rows })
     }
 }

@@ -21,6 +21,7 @@ mod old_manifests;
 mod page;
 mod places;
 mod published;
+mod quotas;
 mod rounds;
 mod rows;
 mod seeded;

@@ -301,6 +301,7 @@ impl App {
         let before = self.published.swap(root);
         self.env.observer.published(self.slot.id, Some(&before), Some(&self.published.load()));
         self.slot.commit_ended();
+        self.working.settle_rows();
         self.count_writes(&replies);
         release(replies);
         self.slot.hub.wake();

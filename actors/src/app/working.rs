@@ -21,7 +21,7 @@ use super::{
     rows::Digest,
     unique::Forms,
 };
-use crate::accounts::{Account, CountedRows};
+use crate::accounts::CountedRows;
 
 /// What an actor knows and is about to make durable.
 pub(crate) struct Working {
@@ -57,9 +57,15 @@ pub(crate) enum Undo {
     Budget(Reservation),
     /// The counters before the timezone changed: in a later day they begin anew.
     Budgets(Box<BudgetCounters>),
-    Rows(i64),
-    /// The account that counted the app's rows before.
-    Account(Arc<Account>),
+    /// Rows that were reserved, some of them in the place of others that were leaving.
+    Rows {
+        reserved: i64,
+        replaced: i64,
+    },
+    /// Rows that go, once that is durable.
+    Leaving(i64),
+    /// The app's rows count for another account.
+    Account,
     Collections(Box<(Vec<PrivateCollection>, EventSchemas)>),
 }
 
@@ -143,13 +149,27 @@ impl Working {
                 Undo::Answer(scope) => self.private.responses.forget(&scope),
                 Undo::Budget(spent) => self.private.budgets.give_back(&spent),
                 Undo::Budgets(before) => self.private.budgets = *before,
-                Undo::Rows(delta) => self.counted.add(-delta),
-                Undo::Account(before) => self.counted.move_back(before),
+                Undo::Rows { reserved, replaced } => self.counted.take_back(reserved, replaced),
+                Undo::Leaving(rows) => self.counted.leave(-rows),
+                Undo::Account => self.counted.move_back(),
                 Undo::Collections(before) => {
                     (self.private.collections, self.private.events) = *before;
                 }
             }
         }
+    }
+
+    /// The group before the open one is durable: rows that left with it make room now.
+    pub(crate) fn settle_rows(&self) {
+        let (mut still_leaving, mut is_moving) = (0, false);
+        for step in &self.open.journal {
+            match step {
+                Undo::Leaving(rows) => still_leaving += rows,
+                Undo::Account => is_moving = true,
+                _ => {}
+            }
+        }
+        self.counted.settle(still_leaving, is_moving);
     }
 
     /// What is remembered of `key` when no live row stands there.

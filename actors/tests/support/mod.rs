@@ -76,9 +76,13 @@ impl Bench {
     }
 
     pub(crate) async fn start_with(options: RuntimeOptions) -> Self {
+        Self::limited(options, Limits::default()).await
+    }
+
+    pub(crate) async fn limited(options: RuntimeOptions, limits: Limits) -> Self {
         let store = FakeStore::default();
         let clock = Clock::manual(NOW);
-        let rig = Rig::start(Arc::new(store.clone()), Limits::default(), options, clock)
+        let rig = Rig::start(Arc::new(store.clone()), limits, options, clock)
             .await
             .expect("the tree starts");
         let owner = HumanId::new();

@@ -44,8 +44,8 @@ impl Decision<'_> {
         let (org, unrestricted) = (None, false);
         let record = AppRecord { owner: to, org, unrestricted, ..AppRecord::clone(before) };
         let rows_max = self.env.limits.max_rows_per_account;
-        let former = self.working.counted.move_to(account, rows_max)?;
-        self.working.open.journal.push(Undo::Account(former));
+        self.working.counted.move_to(account, rows_max)?;
+        self.working.open.journal.push(Undo::Account);
         let by = Caller::Human { human: to, share: None, network: None }.principal();
         let at = self.working.next_time(self.now);
         let mut data = json!({"owner": to, "org_id": null});

@@ -51,15 +51,24 @@ impl Decision<'_> {
     /// Has the account count so many rows more, where it has room for them
     /// (`account_quota_exceeded`).
     pub(super) fn reserve_rows(&mut self, rows: u64) -> Result<()> {
-        self.working.counted.reserve(rows, self.env.limits.max_rows_per_account)?;
-        self.working.open.journal.push(Undo::Rows(rows as i64));
+        let rows_max = self.env.limits.max_rows_per_account;
+        let replaced = self.working.counted.reserve(rows, rows_max)?;
+        self.working.open.journal.push(Undo::Rows { reserved: rows as i64, replaced });
         Ok(())
     }
 
-    /// Has the account count so many rows more or less, whether it has room for them or not.
-    pub(super) fn count_rows(&mut self, delta: i64) {
-        self.working.counted.add(delta);
-        self.working.open.journal.push(Undo::Rows(delta));
+    /// Has the account count so many rows more, whether it has room for them or not.
+    pub(super) fn count_rows(&mut self, rows: u64) {
+        let reserved = rows as i64;
+        self.working.counted.add(reserved);
+        self.working.open.journal.push(Undo::Rows { reserved, replaced: 0 });
+    }
+
+    /// Has the account count so many rows less, once that is durable.
+    pub(super) fn release_rows(&mut self, rows: u64) {
+        let leaving = rows as i64;
+        self.working.counted.leave(leaving);
+        self.working.open.journal.push(Undo::Leaving(leaving));
     }
 }
 

@@ -26,6 +26,9 @@ use crate::app::{
 /// What to do when a row that comes back meets a value that is another row's by now.
 const TAKEN: &str = "Change that value in the row that holds it, or delete that row; then restore.";
 
+/// What to do about a row in the trash that is another version: an answer does not hold its content.
+const IN_TRASH: &str = "Read the row with include_deleted=true: its version is the one to name.";
+
 impl Decision<'_> {
     /// Moves a live row to the trash.
     pub(super) fn delete(&mut self, ix: usize, target: &DeleteRow) -> Result<RowReply> {
@@ -52,7 +55,7 @@ impl Decision<'_> {
         let left = Arc::new(Row { version: row.version + 1, updated_at: at, ..Row::clone(row) });
         let before = self.indexed(ix, row.clone());
         self.working.take(ix, &before, left.clone(), RowState::Trashed(deleted_at));
-        self.count_rows(-1);
+        self.release_rows(1);
         self.emit_row(ix, EventType::RowDeleted, left.clone());
         RowReply { row: left, fate: RowFate::Deleted(deleted_at) }
     }
@@ -105,7 +108,8 @@ impl Decision<'_> {
             let tomb = tomb.filter(|tomb| tomb.kind != TombKind::Purged);
             let tomb = tomb.ok_or_else(Error::row_not_found)?;
             if let Some(condition) = &target.if_match {
-                condition.check(tomb.version, None)?;
+                let checked = condition.check(tomb.version, None);
+                checked.map_err(|error| error.with_hint(IN_TRASH))?;
             }
             return Ok(self.purge_tomb(&decl.name, key, tomb));
         };
@@ -114,7 +118,7 @@ impl Decision<'_> {
         let before = self.indexed(ix, row);
         let state = RowState::Purged(left.updated_at);
         self.working.take(ix, &before, left.clone(), state);
-        self.count_rows(-1);
+        self.release_rows(1);
         Ok(self.purged(&decl.name, left))
     }
 
@@ -124,7 +128,7 @@ impl Decision<'_> {
         self.working.drop_tomb(collection, Digest::of(key));
         self.working.bury(collection, left.clone(), RowState::Purged(left.updated_at));
         if tomb.kind != TombKind::Trashed {
-            self.count_rows(-1);
+            self.release_rows(1);
         }
         self.purged(collection, left)
     }

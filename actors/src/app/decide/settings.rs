@@ -163,7 +163,7 @@ impl Decision<'_> {
         record.status.check_live()?;
         let mut record = AppRecord::clone(record);
         let (since, until) = self.time_in_trash();
-        self.count_rows(-(self.working.root.counted_rows() as i64));
+        self.release_rows(self.working.root.counted_rows());
         record.status = AppStatus::Deleted;
         record.deleted_at = Some(since);
         record.purge_at = Some(until);
@@ -205,7 +205,7 @@ impl Decision<'_> {
         }
         let mut record = AppRecord::clone(record);
         if record.status == AppStatus::Deleted {
-            self.count_rows(self.working.root.totals.rows() as i64);
+            self.count_rows(self.working.root.totals.rows());
         }
         record.status = AppStatus::Closed;
         let data = json!({"status": "closed"}).to_string().into();
@@ -253,7 +253,7 @@ impl Decision<'_> {
             }
         }
         let mut record = AppRecord::clone(record);
-        self.count_rows(-(self.working.root.counted_rows() as i64));
+        self.release_rows(self.working.root.counted_rows());
         record.status = AppStatus::Purging;
         Ok(Reply::App(self.write_record(AppWrite::of(record))))
     }

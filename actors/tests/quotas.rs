@@ -1,0 +1,107 @@
+//! What the apps of an account may hold together: room is free once a deletion is durable, whatever
+//! becomes of commits of other apps meanwhile.
+
+use rookery_actors::{
+    RuntimeOptions,
+    app::message::{AppOp, Op},
+};
+use rookery_domain::{ErrorCode, limits::Limits, principal::Caller};
+use rookery_testkit::until;
+
+use super::support::{Bench, Fate, create, delete, paused, row};
+
+const ROWS_MAX: u64 = 2;
+
+async fn full() -> Bench {
+    let limits = Limits { max_rows_per_account: ROWS_MAX, ..Limits::default() };
+    Bench::limited(RuntimeOptions::default(), limits).await
+}
+
+async fn held(bench: &Bench) {
+    until("a commit that is held", || bench.store.held() > 0).await;
+}
+
+#[test]
+fn a_row_makes_room_in_other_apps_once_its_deletion_is_durable() {
+    for fate in [Fate::Commit, Fate::Refuse] {
+        paused().block_on(async {
+            let bench = full().await;
+            let (one, other) = (bench.app().await, bench.app().await);
+            for key in ["a", "b"] {
+                bench.create(&one, key).await.expect("room");
+            }
+            bench.store.hold();
+            let deleting = one.apply(bench.caller.clone(), delete("a"));
+            let (deleted, ()) = tokio::join!(deleting, async {
+                held(&bench).await;
+                let refused = bench.create(&other, "c").await.expect_err("no room yet");
+                assert_eq!(refused.code, ErrorCode::AccountQuotaExceeded);
+                assert!(bench.store.end(fate));
+            });
+            let committed = fate == Fate::Commit;
+            assert_eq!(deleted.is_ok(), committed, "{fate:?}");
+            let counted = bench.rig.account_rows(bench.owner).await;
+            assert_eq!(counted, if committed { 1 } else { 2 }, "{fate:?}");
+            let (created, ()) = tokio::join!(bench.create(&other, "c"), async {
+                if committed {
+                    held(&bench).await;
+                    assert!(bench.store.end(Fate::Commit));
+                }
+            });
+            assert_eq!(created.is_ok(), committed, "{fate:?}");
+            assert_eq!(bench.rig.account_rows(bench.owner).await, 2, "{fate:?}");
+        });
+    }
+}
+
+#[test]
+fn an_app_fills_the_room_that_it_makes_itself_at_once() {
+    paused().block_on(async {
+        let bench = full().await;
+        let app = bench.app().await;
+        for key in ["a", "b"] {
+            bench.create(&app, key).await.expect("room");
+        }
+        bench.store.hold();
+        // The first is with the writer while the others are decided behind it.
+        let (first, second, third, ()) = tokio::join!(
+            app.apply(bench.caller.clone(), delete("a")),
+            app.apply(bench.caller.clone(), create("c", "{}")),
+            app.apply(bench.caller.clone(), create("d", "{}")),
+            async {
+                for _ in 0..2 {
+                    held(&bench).await;
+                    bench.store.end(Fate::Commit);
+                }
+            },
+        );
+        row(first).expect("deleted");
+        row(second).expect("in its place");
+        let refused = row(third).expect_err("there is no more");
+        assert_eq!(refused.code, ErrorCode::AccountQuotaExceeded);
+        assert_eq!(bench.rig.account_rows(bench.owner).await, 2);
+    });
+}
+
+#[test]
+fn an_app_in_the_trash_makes_room_once_that_is_durable() {
+    paused().block_on(async {
+        let bench = full().await;
+        let (one, other) = (bench.app().await, bench.app().await);
+        for key in ["a", "b"] {
+            bench.create(&one, key).await.expect("room");
+        }
+        bench.store.hold();
+        let op = Op::App(AppOp::Delete);
+        let (trashed, ()) = tokio::join!(one.apply(Caller::System, op), async {
+            held(&bench).await;
+            let refused = bench.create(&other, "c").await.expect_err("no room yet");
+            assert_eq!(refused.code, ErrorCode::AccountQuotaExceeded);
+            assert!(bench.store.end(Fate::Refuse));
+        });
+        trashed.expect_err("not applied");
+        assert_eq!(bench.rig.account_rows(bench.owner).await, 2);
+        let refused = bench.create(&other, "c").await.expect_err("and never any");
+        assert_eq!(refused.code, ErrorCode::AccountQuotaExceeded);
+    });
+}
