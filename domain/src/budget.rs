@@ -74,11 +74,13 @@ pub struct BudgetCounters {
     day: i32,
     counts: BTreeMap<Arc<str>, Counts>,
     networks: usize,
+    /// Those of the day that was counted before, for a clock that is set back to it.
+    past: Option<Box<Self>>,
 }
 
 impl Default for BudgetCounters {
     fn default() -> Self {
-        Self { day: i32::MIN, counts: BTreeMap::new(), networks: 0 }
+        Self { day: i32::MIN, counts: BTreeMap::new(), networks: 0, past: None }
     }
 }
 
@@ -99,9 +101,10 @@ impl BudgetCounters {
         for record in records.into_iter().filter(|record| days.contains(&record.day)) {
             let counts = counters.counts.entry(record.collection.clone()).or_default();
             match record.scope {
-                BudgetScope::App => counts.app = record.count,
+                BudgetScope::App => counts.app = counts.app.max(record.count),
                 BudgetScope::Network(network) => {
-                    let known = counts.networks.insert(network, record.count);
+                    let known = counts.networks.get(&network).copied();
+                    counts.networks.insert(network, record.count.max(known.unwrap_or(0)));
                     counters.networks += usize::from(known.is_none());
                 }
             }
@@ -211,14 +214,33 @@ impl BudgetCounters {
     }
 
     /// A later day begins with empty counters, also where it comes with a timezone that is moved east.
-    /// An earlier one goes on with what is counted: a clock that goes backwards, or a timezone moved
-    /// west, refills no budget, and none stays spent until a day comes again that was counted too
-    /// early.
+    /// An earlier one goes on with what is counted, and with what was counted on it before: a clock
+    /// that goes backwards, or a timezone moved west, refills no budget, and none stays spent until a
+    /// day comes again that was counted too early.
     fn turn_to(&mut self, day: i32) {
         if day > self.day {
-            *self = Self { day, ..Self::default() };
+            let past = std::mem::take(self);
+            let past = Self { past: None, ..past };
+            *self = Self { past: Some(Box::new(past)), ..Self::default() };
+        } else if day < self.day
+            && let Some(past) = self.past.take_if(|past| past.day >= day)
+        {
+            self.merge(*past);
         }
         self.day = day;
+    }
+
+    /// Of each counter the larger one holds.
+    fn merge(&mut self, other: Self) {
+        for (collection, other) in other.counts {
+            let counts = self.counts.entry(collection).or_default();
+            counts.app = counts.app.max(other.app);
+            for (network, count) in other.networks {
+                let known = counts.networks.entry(network).or_insert(0);
+                *known = count.max(*known);
+            }
+        }
+        self.networks = self.counts.values().map(|counts| counts.networks.len()).sum();
     }
 
     /// The counter of a network: its own while there is room, else a shared one. Keyed hashes
