@@ -139,6 +139,9 @@ async fn writes_are_unavailable_and_the_log_tells_why_while_the_database_only_re
     server.get("/ready").await.error(ErrorCode::Unavailable);
     let rows = Answer::of(server.call(Method::GET, &path, &owner)).await.expect(200);
     assert_eq!(rows["items"].as_array().expect("items").len(), 1, "reads go on");
+    for path in [own.path("/usage"), own.path("/analytics"), "/v1/self/usage".to_owned()] {
+        Answer::of(server.by(&human, Method::GET, &path)).await.expect(200);
+    }
 
     database.set("default_transaction_read_only", "off").await;
     until_created(async || register(&server).await).await;

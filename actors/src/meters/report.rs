@@ -61,7 +61,7 @@ impl Control {
     /// `unavailable` when storage does not answer.
     pub async fn analytics(&self, app: &AppHandle, window: Window) -> Result<Analytics> {
         let (db, id) = (&self.db, app.id());
-        self.roll_up(Whose::App(id)).await?;
+        self.bring_up_to_date(Whose::App(id)).await?;
         let last_hour =
             hour_of(self.env().clock.now()).clamp(window.first_hour(), window.end_hour() - 1);
         let first_hour = window.first_hour().max(last_hour - HOURS_SHOWN_MAX + 1);
@@ -94,7 +94,7 @@ impl Control {
     /// # Errors
     /// `unavailable` when storage does not answer.
     pub async fn usage(&self, app: &AppHandle, window: Window) -> Result<Vec<(i32, Flows)>> {
-        self.roll_up(Whose::App(app.id())).await?;
+        self.bring_up_to_date(Whose::App(app.id())).await?;
         read::app_days(&self.db, app.id(), window).await.map_err(Error::from)
     }
 
@@ -125,7 +125,7 @@ impl Control {
     /// # Errors
     /// `unavailable` when storage does not answer.
     pub async fn account_days(&self, human: HumanId, window: Window) -> Result<Vec<(i32, Flows)>> {
-        self.roll_up(Whose::Account(human)).await?;
+        self.bring_up_to_date(Whose::Account(human)).await?;
         read::account_days(&self.db, human, window).await.map_err(Error::from)
     }
 
@@ -134,7 +134,7 @@ impl Control {
     /// # Errors
     /// `unavailable` when storage does not answer.
     pub async fn account_hours(&self, human: HumanId, window: Window) -> Result<Vec<(i32, Flows)>> {
-        self.roll_up(Whose::Account(human)).await?;
+        self.bring_up_to_date(Whose::Account(human)).await?;
         read::account_hours(&self.db, human, window).await.map_err(Error::from)
     }
 }

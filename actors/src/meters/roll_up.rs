@@ -4,7 +4,7 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use rookery_domain::{
-    Error, Result,
+    Error, ErrorCode, Result,
     app::AppStatus,
     id::{AppId, HumanId},
     meters::{day_of_hour, hour_of, visit::visitor},
@@ -134,7 +134,20 @@ impl Control {
         app.count_view(hour, visitor, view.source);
     }
 
-    /// Rolls up before a report, so that it shows what was counted until now.
+    /// Rolls up before a report, so that it shows what was counted until now; where storage takes no
+    /// writes, what was until then.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer in the middle of it.
+    pub(crate) async fn bring_up_to_date(&self, whose: Whose) -> Result<()> {
+        match self.roll_up(whose).await {
+            // The counts go along with the next round.
+            Err(error) if error.code == ErrorCode::Unavailable => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Rolls up what was counted until now.
     ///
     /// # Errors
     /// `unavailable` when storage does not answer, also in the middle of it: a report can be asked for
