@@ -333,7 +333,7 @@ fn taken(slug: &str) -> Error {
 }
 
 pub(crate) fn account_closed() -> Error {
-    Error::new(ErrorCode::Forbidden, "the account is closed")
+    Error::new(ErrorCode::Forbidden, "the account that owns the app is closed")
 }
 
 pub(crate) fn too_many_apps(max: u64) -> Error {

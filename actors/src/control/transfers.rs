@@ -180,6 +180,7 @@ impl Control {
             let env = control.env();
             // The commit is what decides; but nobody shall disturb somebody else's app by trying
             // what is known to fail.
+            app.record().status.check_live()?;
             let apps_max = env.limits.apps_max();
             if !apps::has_room(&control.db, human.id, apps_max).await? {
                 return Err(too_many_apps(apps_max.kept));

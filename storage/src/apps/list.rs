@@ -36,7 +36,8 @@ pub enum AppsOf {
     Owner(HumanId),
     /// Those that belong to an organization.
     Org(OrgId),
-    /// Those that a human owns, or acts for as an admin of their organization.
+    /// Those that a human owns, or acts for as an admin of their organization while the account that
+    /// owns them is open: nobody brings back what a closed account left in the trash.
     Run(HumanId),
     /// Those that a human owns, acts for as an admin of their organization, or is a member of.
     Seen(HumanId),
@@ -108,7 +109,9 @@ pub async fn list(
                  union all
                  select apps.* from org_members join apps on apps.org_id = org_members.org_id
                  where org_members.human = $1 and org_members.removed_at is null
-                   and org_members.role = 1 and apps.owner <> $1"
+                   and org_members.role = 1 and apps.owner <> $1
+                   and exists (
+                       select 1 from humans where id = apps.owner and closed_at is null)"
             ),
             human.uuid(),
         ),

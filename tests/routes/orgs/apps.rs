@@ -329,4 +329,12 @@ async fn an_admin_finds_an_organizations_deleted_app_in_the_trash_and_restores_i
     assert_eq!(trash(&eve).await, [Value::Null; 0]);
     server.ask(&bob, POST, &format!("{app}/restore"), Value::Null).await.expect(200);
     assert_eq!(trash(&bob).await, [Value::Null; 0]);
+    // What a closed account left there nobody brings back.
+    server.ask(&ada, Method::DELETE, &app, Value::Null).await;
+    let body = json!({"confirm_email": ada.human.email});
+    assert_eq!(server.ask(&ada, Method::DELETE, "/v1/self", body).await.status, 204);
+    assert_eq!(trash(&bob).await, [Value::Null; 0]);
+    let refused = server.ask(&bob, POST, &format!("{app}/restore"), Value::Null).await;
+    let error = refused.error(ErrorCode::Forbidden);
+    assert_eq!(error["message"], "the account that owns the app is closed");
 }

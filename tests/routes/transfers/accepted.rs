@@ -208,6 +208,10 @@ async fn an_account_with_as_many_apps_as_it_may_takes_none() {
         let error = full.error(ErrorCode::AccountQuotaExceeded);
         assert_eq!(error["details"], json!({"dimension": "apps", "limit": 2}));
     }
+    // No room is needed for what is not to be had.
+    server.tell(&ada, DELETE, &app, Value::Null).await;
+    server.decide(&bob, &offer, "accept").await.error(ErrorCode::SoftDeleted);
+    server.tell(&ada, POST, &format!("{app}/restore"), Value::Null).await.expect(200);
     // Nothing has changed, and the app works on.
     assert_eq!(server.owner_of(&app, &ada).await, ada.id);
     row(&server, &ada, &app).await.expect(201);
