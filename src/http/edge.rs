@@ -384,7 +384,7 @@ impl Edge {
         if !passing.routes.has(&passing.method, path) {
             return None;
         }
-        if passing.is_api()
+        if passing.is_private()
             && let Err(error) = cli_version::check(headers, self.min_cli_version.as_ref())
         {
             return Some(error.into());

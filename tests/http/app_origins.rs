@@ -91,9 +91,16 @@ async fn a_file_of_an_app_is_no_part_of_the_api() {
     let old = server.request(Method::GET, "/v1/openapi.json");
     let old = Answer::of(old.header("x-service-cli-version", "1.0.0")).await;
     old.error(ErrorCode::CliUpgradeRequired);
+    // What programs ask an app for is.
+    let old = server.request(Method::GET, "/s/session").header("host", "garden.localhost");
+    let old = Answer::of(old.header("x-service-cli-version", "1.0.0")).await;
+    old.error(ErrorCode::CliUpgradeRequired);
     let server = dated(TestServer::builder().set("ROOKERY__APPS_MODE", "path")).start().await;
     deploy(&server).await;
     is_a_file(|path| server.request(Method::GET, &format!("/a/garden{path}"))).await;
+    let old = server.request(Method::GET, "/a/garden/s/session");
+    let old = Answer::of(old.header("x-service-cli-version", "1.0.0")).await;
+    old.error(ErrorCode::CliUpgradeRequired);
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use rookery_domain::trace::{Trace, TraceParent};
 use super::route_table::RouteTable;
 use crate::{gcra::Allowance, http::conditional::ReadConditions};
 
-/// Below it are the API's paths; the CLI version is checked there.
+/// Below it are the API's paths.
 const API: &str = "/v1";
 /// Where browsers are led while somebody signs in, below the API's paths.
 const SIGN_IN: [&str; 2] = ["/v1/auth/verify", "/v1/auth/idp"];
@@ -53,7 +53,8 @@ impl Passing<'_> {
         !self.is_app && is_below(self.uri.path(), API)
     }
 
-    /// Whether its answer is one caller's alone.
+    /// Whether it is a program's to make: its answer is one caller's alone, and the version of a CLI is
+    /// looked at.
     pub(super) fn is_private(&self) -> bool {
         self.is_api() || is_below(self.uri.path(), PARTICIPANT)
     }
