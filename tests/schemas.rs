@@ -349,6 +349,11 @@ fn every_answer_tells_its_headers() {
         }
     }
     assert!(answers > 900, "only {answers} answers");
+    let deploys = &document["paths"]["/v1/apps"]["post"]["responses"];
+    for (status, is_replayed) in [("201", true), ("200", false)] {
+        let header = deploys[status]["headers"].get("Idempotent-Replayed");
+        assert_eq!(header.is_some(), is_replayed, "a deploy's {status}");
+    }
     let ops = serde_json::to_string(&router::ops().1).expect("the operators' document");
     assert!(ops.contains("headers/X-Request-Id") && !ops.contains("headers/RateLimit"));
     assert!(!ops.contains("\"429\"") && !ops.contains("\"426\""), "nobody is bounded there");

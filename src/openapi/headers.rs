@@ -21,6 +21,8 @@ const IF_NONE_MATCH: &str = "If-None-Match";
 const ROW_EXISTED: &str = "Row-Existed";
 /// The schema of one row, whose answer has an entity tag.
 const ROW: &str = "RowRecord";
+/// That of what a deploy would do.
+const REHEARSAL: &str = "Rehearsal";
 
 /// The headers of any answer, to which answers refer by name.
 pub(super) fn components(components: ComponentsBuilder) -> ComponentsBuilder {
@@ -109,19 +111,20 @@ pub(super) fn complete(operation: &mut Operation, is_limited: bool) {
     });
     let answers = &mut operation.responses.responses;
     let is_tagged = answers.contains_key("304");
-    let makes_row = matches!(answers.get("201"), Some(RefOr::T(made)) if is_row(made));
+    let makes_row = matches!(answers.get("201"), Some(RefOr::T(made)) if is(made, ROW));
     for (status, answer) in answers {
         let RefOr::T(answer) = answer else { continue };
         let mut names = vec![REQUEST_ID];
         if is_limited {
             names.extend([RATE_LIMIT, RATE_LIMIT_POLICY]);
         }
-        if status.starts_with('2') && replays {
+        // A rehearsal makes nothing, so there is nothing to make only once.
+        if status.starts_with('2') && replays && !is(answer, REHEARSAL) {
             names.push(REPLAYED);
         }
         match status.as_str() {
             "200" | "304" if is_tagged => names.push(ETAG),
-            "200" | "201" if is_row(answer) => names.push(ETAG),
+            "200" | "201" if is(answer, ROW) => names.push(ETAG),
             _ => {}
         }
         match status.as_str() {
@@ -142,11 +145,11 @@ pub(super) fn add(answer: &mut Response, names: &[&str]) {
     }
 }
 
-/// Whether an answer is one row.
-fn is_row(answer: &Response) -> bool {
-    let row = Ref::from_schema_name(ROW).ref_location;
+/// Whether an answer has the schema of this name.
+fn is(answer: &Response, name: &str) -> bool {
+    let wanted = Ref::from_schema_name(name).ref_location;
     answer.content.values().any(|content| {
         matches!(content, RefOr::T(Content { schema: Some(RefOr::Ref(schema)), .. })
-            if schema.ref_location == row)
+            if schema.ref_location == wanted)
     })
 }

@@ -28,7 +28,13 @@ const CLEARED_BY_BLANK: &[(&str, &str, &str)] = &[("ProfilePatch", "name", agent
 /// Writes the rules into the schemas.
 pub(crate) fn write(document: &mut OpenApi) {
     for (schema, one, other) in EXCLUSIVE {
-        rule(document, schema, "not", json!({"required": [one, other]}));
+        // A member that is null is as good as absent.
+        let is_there = json!({"not": {"type": "null"}});
+        let both = json!({
+            "required": [one, other],
+            "properties": {*one: is_there.clone(), *other: is_there},
+        });
+        rule(document, schema, "not", both);
     }
     for (schema, member, pattern) in PATTERNS {
         set_pattern(document, schema, member, (*pattern).to_owned());

@@ -7,7 +7,10 @@ use rookery_actors::observe::{
 };
 use rookery_domain::ErrorCode;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::{
+    IntoParams, ToSchema,
+    openapi::{Object, ObjectBuilder, Type},
+};
 
 use super::{app::AppLine, operator::Operator};
 use crate::{
@@ -27,12 +30,28 @@ pub const ERRORS: &[ErrorCode] = &[];
 pub struct HotQuery {
     /// `messages`, `wait`, `bytes` or `errors`.
     #[serde(default = "by_messages")]
-    #[param(value_type = Option<String>, example = "messages")]
+    #[param(schema_with = measures, required = false)]
     pub by: Measure,
     /// `10s`, `1m` or `15m`.
     #[serde(default = "over_ten_seconds")]
-    #[param(value_type = Option<String>, example = "10s")]
+    #[param(schema_with = windows, required = false)]
     pub window: Window,
+}
+
+fn measures() -> Object {
+    one_of(Measure::ALL, by_messages())
+}
+
+fn windows() -> Object {
+    one_of(Window::ALL, over_ten_seconds())
+}
+
+/// The schema of a text that is one of these, and which it is where it is not there.
+fn one_of<const N: usize, T: Serialize>(all: [T; N], default: T) -> Object {
+    let text = |one: T| serde_json::to_value(one).ok();
+    let names = all.into_iter().filter_map(text);
+    let schema = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names));
+    schema.default(text(default)).build()
 }
 
 const fn by_messages() -> Measure {

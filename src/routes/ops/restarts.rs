@@ -31,6 +31,7 @@ pub struct RestartsQuery {
     /// Only crashes with numbers below this one (`next` of the page before).
     pub before: Option<u64>,
     /// At most this many: 1 to 1,000, 100 by default.
+    #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
 

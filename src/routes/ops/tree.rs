@@ -31,6 +31,7 @@ pub struct TreeQuery {
     /// Only apps behind this place (`next` of the page before).
     pub after: Option<u64>,
     /// At most this many apps: 1 to 200, 50 by default.
+    #[param(minimum = 1, maximum = 200)]
     pub limit: Option<usize>,
 }
 
