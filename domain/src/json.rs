@@ -42,10 +42,12 @@ pub fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     serde_json::from_str(text).map_err(|_| mistyped::<T>(text))
 }
 
+/// A byte order mark in front is none of the text (RFC 8259, 8.1): some editors write one.
 fn utf8(bytes: &[u8]) -> Result<&str> {
-    std::str::from_utf8(bytes).map_err(|error| {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
         Error::invalid(format!("invalid JSON: not UTF-8 at byte {}", error.valid_up_to()))
-    })
+    })?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
 fn malformed(error: serde_json::Error) -> Error {

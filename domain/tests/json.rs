@@ -53,6 +53,16 @@ fn invalid_utf8_is_refused_with_its_byte() {
 }
 
 #[test]
+fn a_byte_order_mark_in_front_is_none_of_the_text() {
+    let marked = |text: &str| format!("\u{feff}{text}").into_bytes();
+    assert_eq!(json::parse(&marked("{\"a\":1}")).expect("valid"), serde_json::json!({"a": 1}));
+    json::from_slice::<Value>(&marked("[]")).expect("valid");
+    for text in ["\u{feff}{}", ""] {
+        json::parse(&marked(text)).expect_err("one is none, two are text");
+    }
+}
+
+#[test]
 fn depth_is_bounded_at_64_and_never_overflows_the_stack() {
     let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
     assert!(json::parse(nested(64).as_bytes()).is_ok());

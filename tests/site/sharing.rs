@@ -68,6 +68,8 @@ async fn links_are_made_shown_once_and_revoked() {
     owned.see(page).await.hides("0 of 3 used");
     let wrong = [("action", "grant"), ("role", "guest"), ("max_uses", "many")];
     assert_eq!(owned.submit(page, &wrong).await.status, 400);
+    let long = [("action", "grant"), ("role", "guest"), ("days", "366")];
+    owned.submit(page, &long).await.says("The time that it is valid must be from 1 to 365 days.");
 
     let made = owned.submit(page, &[("action", "preview"), ("days", "1")]).await;
     made.says("/s/preview/rk_prev_");

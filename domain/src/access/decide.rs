@@ -108,6 +108,8 @@ impl<'a> Access<'a> {
             return self.create_at(None);
         }
         match self.update(matched) {
+            // What a credential's own bounds refuse is said first, as anywhere.
+            Err(error) if error.code == ErrorCode::CredentialScopeForbidden => Err(error),
             Err(_) if self.read(matched).is_err() => {
                 self.create_at(None).and(Err(Error::row_not_found()))
             }

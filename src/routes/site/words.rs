@@ -5,6 +5,7 @@ use std::fmt;
 use rookery_domain::{
     Error, ErrorCode, Timestamp,
     error::{Parameter, Reason},
+    time::DAY_S,
 };
 use serde::Deserialize;
 
@@ -129,6 +130,9 @@ const FIELDS: &[(&str, &str)] = &[
     ("source", "The answer"),
 ];
 
+/// The member in seconds that forms ask for in days.
+const IN_DAYS: &str = "expires_in_s";
+
 /// Members of the API's bodies that a form calls otherwise.
 const INPUTS: &[(&str, &str)] = &[
     ("days", "expires_in_s"),
@@ -209,7 +213,7 @@ fn about_member(message: &str) -> Option<String> {
         return Some(format!("the form lacks {field}"));
     }
     let (name, rest) = subject(message)?;
-    let (_, words) = FIELDS.iter().find(|(field, _)| *field == name)?;
+    let (field, words) = FIELDS.iter().find(|(field, _)| *field == name)?;
     // What was sent is the better name, where it is told: "foo" needs a dot.
     let sent = rest.strip_prefix(" \"").and_then(|rest| rest.split_once("\": "));
     let (subject, why) = match (rest.strip_prefix(": "), sent) {
@@ -219,6 +223,12 @@ fn about_member(message: &str) -> Option<String> {
     };
     if why == "not an id of this kind" {
         return Some(format!("{subject} is unknown"));
+    }
+    if *field == IN_DAYS
+        && let Some((_, most_s)) = why.rsplit_once(" to ")
+        && let Ok(most_s) = most_s.parse::<i64>()
+    {
+        return Some(format!("{subject} must be from 1 to {} days", most_s / DAY_S));
     }
     if let Some((_, what)) = why.split_once("expected ").filter(|(before, _)| {
         before.is_empty() || before.starts_with("unknown variant") || before.starts_with("invalid")

@@ -214,6 +214,24 @@ async fn a_malformed_form_is_refused() {
 }
 
 #[tokio::test]
+async fn an_entry_that_is_compressed_in_another_way_is_named() {
+    /// The methods of an entry are there twice: in front of it, and in the directory at the end.
+    const METHOD_AT: [(&[u8], usize); 2] = [(b"PK\x03\x04", 8), (b"PK\x01\x02", 10)];
+    /// Deflate64, which some tools use for large files.
+    const DEFLATE_64: u8 = 9;
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let mut bytes = zip(&[("index.html", b"<p>x")]);
+    for (signature, offset) in METHOD_AT {
+        let found = bytes.windows(4).position(|window| window == signature).expect("a record");
+        bytes[found + offset] = DEFLATE_64;
+    }
+    let refused = send_zip(&server, &owner, "", bytes).await.error(ErrorCode::InvalidRequest);
+    let message = refused["message"].as_str().expect("a message");
+    assert!(message.contains("\"index.html\" is compressed in a way"), "{message}");
+}
+
+#[tokio::test]
 async fn a_hostile_zip_is_refused_before_it_is_unpacked() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;
