@@ -17,12 +17,18 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::{
     error::ApiError,
     http::edge::route_table::{KnownRoutes, RouteTable},
-    openapi, operation,
+    openapi::{self, AtOrigin},
+    operation,
     routes::{
-        account, agents, apps, auth, claim_codes, collections, credentials, device, docs, domains,
-        feed, grants, health, keys, members, ops, org_members, orgs, page, preview_tokens,
-        push_subscriptions, register, self_agents, self_apps, self_transfers, share_link,
-        site as pages, test_sessions, transfers, usage, visitor,
+        account, agents, apps, auth, claim_codes,
+        collections::{
+            self,
+            app_request::Surface,
+            callers::{Api, Callers, Origin},
+        },
+        credentials, device, docs, domains, feed, grants, health, keys, members, ops, org_members,
+        orgs, page, preview_tokens, push_subscriptions, register, self_agents, self_apps,
+        self_transfers, share_link, site as pages, test_sessions, transfers, usage, visitor,
     },
     state::AppState,
 };
@@ -237,50 +243,72 @@ fn push() -> OpenApiRouter<AppState> {
 
 /// By which an app's page speaks to its app.
 fn participant_api() -> OpenApiRouter<AppState> {
-    use collections as c;
-    use visitor::{access, live, rows, session};
+    use visitor::{access, challenge, session};
     OpenApiRouter::new()
         .routes(operation!(session::read, session::READ_ERRORS))
         .routes(operation!(session::create, session::CREATE_ERRORS))
         .routes(operation!(session::delete, session::DELETE_ERRORS))
         .routes(operation!(access::access, access::ERRORS))
-        .routes(operation!(rows::list_rows, c::list::ERRORS))
-        .routes(operation!(rows::create_row, c::create::ERRORS))
-        .routes(operation!(rows::get_row, c::get::ERRORS))
-        .routes(operation!(rows::update_row, c::update::ERRORS))
-        .routes(operation!(rows::delete_row, c::delete::ERRORS))
-        .routes(operation!(rows::purge_row, c::purge::ERRORS))
-        .routes(operation!(rows::restore_row, c::restore::ERRORS))
-        .routes(operation!(rows::write_batch, c::batch_write::ERRORS))
-        .routes(operation!(rows::delete_batch, c::batch_delete::ERRORS))
-        .routes(operation!(rows::count_rows, c::count::ERRORS))
-        .routes(operation!(rows::list_deleted_rows, c::deleted::ERRORS))
-        .routes(operation!(live::follow_feed, feed::follow::ERRORS))
-        .routes(operation!(live::send_event, feed::emit::ERRORS))
-        .routes(operation!(live::get_challenge, feed::challenge::ERRORS))
+        .routes(operation!(challenge::get_challenge, feed::challenge::ERRORS))
+        .merge(rows_and_feed::<Origin>())
 }
 
-/// Rows and the feed: parts 4.3 and 6.
+/// Rows and the feed, and what of them only the API has.
 fn rows(api: OpenApiRouter<AppState>) -> OpenApiRouter<AppState> {
-    api.routes(operation!(collections::list::list_rows, collections::list::ERRORS))
-        .routes(operation!(collections::create::create_row, collections::create::ERRORS))
-        .routes(operation!(collections::get::get_row, collections::get::ERRORS))
-        .routes(operation!(collections::update::update_row, collections::update::ERRORS))
-        .routes(operation!(collections::delete::delete_row, collections::delete::ERRORS))
-        .routes(operation!(collections::purge::purge_row, collections::purge::ERRORS))
-        .routes(operation!(collections::restore::restore_row, collections::restore::ERRORS))
-        .routes(operation!(collections::batch_write::write_batch, collections::batch_write::ERRORS))
-        .routes(operation!(
-            collections::batch_delete::delete_batch,
-            collections::batch_delete::ERRORS
-        ))
-        .routes(operation!(collections::count::count_rows, collections::count::ERRORS))
-        .routes(operation!(collections::deleted::list_deleted_rows, collections::deleted::ERRORS))
-        .routes(operation!(collections::retention::get_retention, collections::retention::ERRORS))
+    api.routes(operation!(collections::retention::get_retention, collections::retention::ERRORS))
         .routes(operation!(collections::retention::set_retention, collections::retention::ERRORS))
-        .routes(operation!(feed::follow::follow_feed, feed::follow::ERRORS))
-        .routes(operation!(feed::emit::send_event, feed::emit::ERRORS))
         .routes(operation!(feed::challenge::get_challenge, feed::challenge::ERRORS))
+        .merge(rows_and_feed::<Api>())
+}
+
+/// Registers a handler of rows or the feed for the callers of one interface. On apps' own origins the
+/// document refers to the API, adds the note, and says what differs.
+macro_rules! shared {
+    ($callers:ident, $module:ident::$handler:ident, $note:expr) => {{
+        use $module::*;
+        let $handler = $handler::<$callers>;
+        let mut routes = utoipa_axum::routes!($handler);
+        if $callers::SURFACE == Surface::Origin {
+            openapi::serve_at_origin(&mut routes.1, $note.into());
+        }
+        openapi::describe(&$handler, stringify!($handler), ERRORS, routes)
+    }};
+}
+
+/// Rows and the feed, parts 4.3 and 6: the same for the callers of either interface.
+fn rows_and_feed<C: Callers>() -> OpenApiRouter<AppState> {
+    use collections::{
+        batch_delete, batch_write, count, create, delete, deleted, get, list, purge, restore,
+        update,
+    };
+    use feed::{emit, follow};
+    let budget = "; visitors with no right but that of `anyone`, signed in\nor not, write within the \
+                  collection's `anonWriteBudget`";
+    let trash = AtOrigin {
+        note: ": for the owner",
+        summary: Some("Lists the rows in the trash"),
+        id: None,
+    };
+    let followed = AtOrigin {
+        note: ", as JSON or as an event stream. It ends when the visitor leaves,\nsigns out, or is no \
+               longer let in",
+        summary: Some("Follows the app"),
+        id: Some("participant_feed"),
+    };
+    OpenApiRouter::new()
+        .routes(shared!(C, list::list_rows, ", as far as this visitor may read"))
+        .routes(shared!(C, create::create_row, budget))
+        .routes(shared!(C, get::get_row, ""))
+        .routes(shared!(C, update::update_row, ""))
+        .routes(shared!(C, delete::delete_row, ""))
+        .routes(shared!(C, purge::purge_row, ": for the owner"))
+        .routes(shared!(C, restore::restore_row, ": for the owner"))
+        .routes(shared!(C, batch_write::write_batch, "; each row spends the budget"))
+        .routes(shared!(C, batch_delete::delete_batch, ""))
+        .routes(shared!(C, count::count_rows, ""))
+        .routes(shared!(C, deleted::list_deleted_rows, trash))
+        .routes(shared!(C, follow::follow_feed, followed))
+        .routes(shared!(C, emit::send_event, ""))
 }
 
 /// What operators see and do.

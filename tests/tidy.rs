@@ -99,6 +99,14 @@ fn sql_lives_in_storage_only() {
 }
 
 #[test]
+fn routes_ask_the_rooms_and_not_the_database() {
+    let sources = sources();
+    let asks = |source: &&Source| is_in(source, "src/routes") && source.text.contains("rooms.db");
+    let asking = sources.iter().filter(asks).map(|source| source.path.display().to_string());
+    none(asking.collect(), "storage is asked by the room that owns what is asked for");
+}
+
+#[test]
 fn ractor_lives_in_actors_only() {
     let mut offenders = Vec::new();
     for source in sources() {

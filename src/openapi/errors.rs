@@ -13,7 +13,7 @@ pub(super) fn share(document: &mut OpenApi) {
     let names: BTreeMap<_, _> =
         ErrorCode::ALL.iter().map(|code| (code.as_str(), pascal(code.as_str()))).collect();
     let mut shared = BTreeMap::<String, RefOr<Response>>::new();
-    for operation in document.paths.paths.values_mut().flat_map(operations) {
+    for (_, operation) in document.paths.paths.values_mut().flat_map(operations) {
         for answer in operation.responses.responses.values_mut() {
             let RefOr::T(response) = answer else { continue };
             let codes = response.description.trim_matches('`').split("`, `");

@@ -5,6 +5,7 @@
 //! permission in the handler's signature ([`operation`]), errors from its module's list.
 
 mod aliases;
+mod at_origin;
 mod compact;
 mod errors;
 mod guide;
@@ -39,6 +40,7 @@ use crate::{
 use shapes::AnyObject;
 
 pub use aliases::list_aliases;
+pub use at_origin::{AtOrigin, serve_at_origin};
 pub use operation::{Extractors, describe};
 pub use reference::{Documents, Reference};
 

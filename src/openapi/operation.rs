@@ -79,7 +79,7 @@ where
         let is_tagged = get.is_some_and(|get| get.responses.responses.contains_key("304"));
         let of_bounds = if is_operators::<T::Permission>() { &[] } else { OF_BOUNDS };
         let of_tag: &[ErrorCode] = if is_tagged { &[ErrorCode::Conflict] } else { &[] };
-        for operation in operations(item) {
+        for (_, operation) in operations(item) {
             // Only what changes something is asked where it comes from.
             let checked = |code: &&ErrorCode| !reads || **code != ErrorCode::CsrfOriginMismatch;
             let codes = COMMON
@@ -226,9 +226,16 @@ fn is_operators<P: Permission>() -> bool {
     P::SCHEMES.contains(&Scheme::OperatorToken)
 }
 
-/// The operations of a path.
-pub(super) fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
-    [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch]
-        .into_iter()
-        .filter_map(Option::as_mut)
+/// The operations of a path, each with its verb.
+pub(super) fn operations(
+    item: &mut PathItem,
+) -> impl Iterator<Item = (&'static str, &mut Operation)> {
+    let all = [
+        ("GET", &mut item.get),
+        ("PUT", &mut item.put),
+        ("POST", &mut item.post),
+        ("DELETE", &mut item.delete),
+        ("PATCH", &mut item.patch),
+    ];
+    all.into_iter().filter_map(|(verb, operation)| Some((verb, operation.as_mut()?)))
 }

@@ -12,8 +12,7 @@ mod vapid;
 
 use std::sync::Arc;
 
-use rookery_domain::{email::Email, id::HumanId, sealed::ServerKey, time::Clock};
-use rookery_storage::Db;
+use rookery_domain::{email::Email, id::HumanId, time::Clock};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +20,7 @@ pub use message::PushMessage;
 pub use subscription::Subscription;
 
 use crate::{
-    boot::BootError,
+    boot::{BootError, Rooms},
     config::Config,
     outbound::egress::{Egress, system_lookup, trusted_origin},
     task::until_it_ends,
@@ -57,8 +56,7 @@ impl Push {
     pub async fn start(
         config: &Config,
         public_url: &str,
-        db: &Db,
-        key: &ServerKey,
+        rooms: &Rooms,
         clock: &Clock,
         drain: CancellationToken,
     ) -> Result<Self, BootError> {
@@ -66,12 +64,12 @@ impl Push {
         let trusted = trusted.iter().filter_map(|origin| trusted_origin(origin)).collect();
         let egress = Egress::new(trusted, system_lookup())
             .map_err(|_| BootError::Setting("push: this system has no trust anchors"))?;
-        let vapid = Vapid::open(db, key, contact(config, public_url)).await?;
+        let vapid = Vapid::open(&rooms.db, &rooms.key, contact(config, public_url)).await?;
         let public_key = vapid.public_key().to_owned();
         let (queue, waiting) = mpsc::channel(QUEUED_MAX);
         let sender = Sender {
-            db: db.clone(),
-            key: key.clone(),
+            directory: rooms.directory.clone(),
+            key: rooms.key.clone(),
             clock: clock.clone(),
             site: public_url.to_owned(),
             egress: egress.clone(),

@@ -11,8 +11,9 @@ use std::{
 use bytes::Bytes;
 use futures::future::join_all;
 use reqwest::{Response, StatusCode, header};
-use rookery_domain::{Error, Result, id::HumanId, sealed::ServerKey, time::Clock};
-use rookery_storage::{Db, humans, push};
+use rookery_actors::Directory;
+use rookery_domain::{Result, sealed::ServerKey, time::Clock};
+use rookery_storage::push;
 use tokio::{
     sync::{Semaphore, mpsc},
     task::{self, JoinSet},
@@ -43,7 +44,7 @@ const TTL_S: u32 = 86_400;
 
 /// What sending needs.
 pub(super) struct Sender {
-    pub(super) db: Db,
+    pub(super) directory: Directory,
     pub(super) key: ServerKey,
     pub(super) clock: Clock,
     pub(super) site: String,
@@ -103,15 +104,10 @@ impl Sender {
     async fn subscriptions(&self, who: &Addressee) -> Result<Vec<push::Subscription>> {
         let human = match who {
             Addressee::Human(human) => Some(*human),
-            Addressee::Holder(email) => self.holder(email.as_str()).await?,
+            Addressee::Holder(email) => self.directory.holder_of(email).await?,
         };
         let Some(human) = human else { return Ok(Vec::new()) };
-        push::of_human(&self.db, human, self.clock.now()).await.map_err(Error::from)
-    }
-
-    async fn holder(&self, email: &str) -> Result<Option<HumanId>> {
-        let human = humans::by_verified_email(&self.db, email).await.map_err(Error::from)?;
-        Ok(human.map(|human| human.id))
+        self.directory.push_subscriptions(human).await
     }
 
     /// Sends a message to one browser, in a few tries.
@@ -177,7 +173,7 @@ impl Sender {
 
     /// Deletes what cannot be delivered to any more.
     async fn forget(&self, dead: &push::Subscription) {
-        if let Err(error) = push::drop_dead(&self.db, dead).await {
+        if let Err(error) = self.directory.drop_dead_push_subscription(dead).await {
             tracing::warn!(%error, "a dead push subscription was not deleted");
         }
     }

@@ -152,8 +152,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let (hosts, timed_rounds) = (origins.app_hosts(), hooks.timed_rounds);
     let rooms = Rooms::open(&config, &hooks.clock, hosts, hooks.faults, timed_rounds).await?;
     let drain = CancellationToken::new();
-    let (clock, db, key) = (&hooks.clock, &rooms.db, &rooms.key);
-    let push = Push::start(&config, &public_url, db, key, clock, drain.clone()).await?;
+    let push = Push::start(&config, &public_url, &rooms, &hooks.clock, drain.clone()).await?;
     let directory = rooms.directory.clone();
     let (routes, document) = router::site(hooks.routes);
     let (app_routes, app_document) = router::apps(hooks.app_routes);

@@ -38,7 +38,7 @@ use rookery_domain::{
     secret::{Secret, SecretKind},
 };
 use rookery_storage::Db;
-pub use rookery_storage::transfers::TransferContents;
+pub use rookery_storage::{apps::AppsOf, transfers::TransferContents};
 
 use crate::{domains::Domains, env::Env, registry::Apps, task::to_the_end};
 

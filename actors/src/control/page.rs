@@ -7,7 +7,7 @@ use rookery_domain::{Error, Result, id::AppId, manifest::Manifest};
 use rookery_storage::versions::{self, Asset, AssetInfo, Content};
 
 use super::{Control, versions::not_kept};
-use crate::app::birth::read_manifest;
+use crate::{app::birth::read_manifest, registry::AppHandle};
 
 /// The pages of one version of an app, without the content of its assets.
 #[derive(Debug)]
@@ -29,6 +29,24 @@ impl Control {
         let content = versions::content(&self.db, app, version).await?;
         let Content { html, manifest, assets } = content.ok_or_else(|| not_kept(version))?;
         Ok(PageSource { html, manifest: read_manifest(&manifest)?, assets })
+    }
+
+    /// The authored HTML of the current version.
+    ///
+    /// # Errors
+    /// `app_not_found` when the app has gone meanwhile; `unavailable` when storage does not answer.
+    pub async fn authored_html(&self, app: &AppHandle) -> Result<Arc<str>> {
+        let html = versions::html(&self.db, app.id(), app.record().version).await?;
+        html.ok_or_else(Error::app_not_found)
+    }
+
+    /// The manifest of the current version, as it was sent.
+    ///
+    /// # Errors
+    /// As [`Self::authored_html`].
+    pub async fn manifest_text(&self, app: &AppHandle) -> Result<Arc<str>> {
+        let manifest = versions::manifest(&self.db, app.id(), app.record().version).await?;
+        manifest.ok_or_else(Error::app_not_found)
     }
 
     /// One asset of a version with its content.

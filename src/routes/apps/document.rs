@@ -5,8 +5,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderValue, header};
-use rookery_domain::{Error, ErrorCode};
-use rookery_storage::versions;
+use rookery_domain::ErrorCode;
 
 use crate::{
     error::ApiResult,
@@ -38,9 +37,7 @@ pub async fn document(
     State(state): State<AppState>,
     cached: IfNoneMatch,
 ) -> ApiResult<Response> {
-    let record = owner.app.record();
-    let html = versions::html(&state.rooms.db, record.id, record.version).await;
-    let html = html.map_err(Error::from)?.ok_or_else(Error::app_not_found)?;
+    let html = state.rooms.control().authored_html(&owner.app).await?;
     let etag = strong_etag(html.as_bytes());
     Ok(cached.answer(&etag, || {
         let headers = [

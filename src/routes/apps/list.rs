@@ -6,13 +6,12 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use rookery_actors::control::AppList;
+use rookery_actors::control::{AppList, AppsOf};
 use rookery_domain::{
     ErrorCode,
     id::{HumanId, OrgId},
     query::{ListCursor, PageLimit},
 };
-use rookery_storage::apps::AppsOf;
 use serde::Deserialize;
 use utoipa::IntoParams;
 

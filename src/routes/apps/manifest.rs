@@ -5,8 +5,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderValue, header};
-use rookery_domain::{Error, ErrorCode};
-use rookery_storage::versions;
+use rookery_domain::ErrorCode;
 
 use crate::{
     error::ApiResult,
@@ -39,9 +38,7 @@ pub async fn manifest(
     State(state): State<AppState>,
     cached: IfNoneMatch,
 ) -> ApiResult<Response> {
-    let record = owner.app.record();
-    let manifest = versions::manifest(&state.rooms.db, record.id, record.version).await;
-    let manifest = manifest.map_err(Error::from)?.ok_or_else(Error::app_not_found)?;
+    let manifest = state.rooms.control().manifest_text(&owner.app).await?;
     let etag = strong_etag(manifest.as_bytes());
     Ok(cached.answer(&etag, || {
         let json = HeaderValue::from_static("application/json");

@@ -19,6 +19,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     http::auth::{
+        credential_watch::CredentialWatch,
         permission::{Lifecycle, OwnRows, RowCaller},
         visitor::{AnyVisitor, Visitor, token_invalid},
     },
@@ -103,6 +104,15 @@ impl AppRequest {
         match self.surface {
             Surface::Api => format!("/v1/apps/{}/feed", self.app.id()),
             Surface::Origin => "/s/feed".to_owned(),
+        }
+    }
+
+    /// What a request that waits was let in by: a visitor by its token alone, whatever else was
+    /// `presented`.
+    pub(crate) fn leave(&self, presented: CredentialWatch) -> CredentialWatch {
+        match self.surface {
+            Surface::Api => presented,
+            Surface::Origin => CredentialWatch::of_visitor(self.participant.as_ref()),
         }
     }
 

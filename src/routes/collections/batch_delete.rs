@@ -5,14 +5,10 @@ use rookery_actors::app::message::{Op, Reply};
 use rookery_domain::ErrorCode;
 
 use super::{
-    answer, app_request::AppRequest, bodies::BatchDeleteBody, parameters::CollectionPath,
-    schema::BatchRecord,
+    answer, app_request::AppRequest, bodies::BatchDeleteBody, callers::Callers,
+    parameters::CollectionPath, schema::BatchRecord,
 };
-use crate::{
-    error::ApiResult,
-    http::{auth::permission::RowCaller, body::ExactJson},
-    state::AppState,
-};
+use crate::{error::ApiResult, http::body::ExactJson, state::AppState};
 
 /// What the batch itself may answer: with `atomic`, whatever its entries may.
 pub const ERRORS: &[ErrorCode] = &[
@@ -37,30 +33,21 @@ pub const ERRORS: &[ErrorCode] = &[
     request_body = BatchDeleteBody,
     responses((status = 200, description = "A result for each entry.", body = BatchRecord))
 )]
-pub(crate) async fn delete_batch(
-    caller: RowCaller,
+pub(crate) async fn delete_batch<C: Callers>(
+    caller: C::Writer,
     CollectionPath(collection): CollectionPath,
     State(state): State<AppState>,
     body: ExactJson<BatchDeleteBody>,
 ) -> ApiResult<Response> {
-    batch_delete(&state, &caller.into(), &collection, body).await
-}
-
-/// Deletes many rows for any caller.
-pub(crate) async fn batch_delete(
-    state: &AppState,
-    request: &AppRequest,
-    collection: &str,
-    body: ExactJson<BatchDeleteBody>,
-) -> ApiResult<Response> {
+    let request: AppRequest = caller.into();
     let ExactJson { value, bytes } = body;
     let op = Op::BatchDelete {
         collection: collection.into(),
         items: value.keys.into_iter().map(|target| target.0).collect(),
         atomic: value.atomic,
     };
-    match request.app.apply_with(request.caller.clone(), op, None, bytes.len()).await? {
-        Reply::Batch(results) => Ok(answer::batch(state, &results)),
+    match request.app.apply_with(request.caller, op, None, bytes.len()).await? {
+        Reply::Batch(results) => Ok(answer::batch(&state, &results)),
         other => Err(other.unexpected().into()),
     }
 }

@@ -8,12 +8,13 @@ use super::{
     answer,
     app_request::{AppRequest, Write},
     bodies::{BatchWriteBody, WriteBody},
+    callers::Callers,
     parameters::{CollectionPath, WriteHeaders},
     schema::BatchRecord,
 };
 use crate::{
     error::ApiResult,
-    http::{auth::permission::RowCaller, body::ExactJson, idempotency::replay},
+    http::{body::ExactJson, idempotency::replay},
 };
 
 /// What the batch itself may answer: with `atomic`, whatever its entries may.
@@ -34,22 +35,14 @@ pub const ERRORS: &[ErrorCode] = super::create::ERRORS;
     request_body = BatchWriteBody,
     responses((status = 200, description = "A result for each entry.", body = BatchRecord))
 )]
-pub(crate) async fn write_batch(
-    caller: RowCaller,
+pub(crate) async fn write_batch<C: Callers>(
+    caller: C::Writer,
     CollectionPath(collection): CollectionPath,
     headers: WriteHeaders,
     body: ExactJson<BatchWriteBody>,
 ) -> ApiResult<Response> {
-    batch_write(&caller.into(), &collection, headers, body).await
-}
-
-/// Creates or upserts many rows for any caller.
-pub(crate) async fn batch_write(
-    request: &AppRequest,
-    collection: &str,
-    headers: WriteHeaders,
-    body: ExactJson<BatchWriteBody>,
-) -> ApiResult<Response> {
+    let request: AppRequest = caller.into();
+    let collection = collection.as_str();
     let WriteHeaders { idempotency, challenge } = headers;
     let state = challenge.state.clone();
     let ExactJson { value, bytes } = body;
@@ -60,7 +53,7 @@ pub(crate) async fn batch_write(
         body: &bytes,
         render: Some(answer::batch_renderer(state.clone())),
     };
-    let challenge = challenge.evidence(request, collection, &write).await?;
+    let challenge = challenge.evidence(&request, collection, &write).await?;
     let op = Op::BatchWrite {
         collection: collection.into(),
         items: value.rows.into_iter().map(WriteBody::into_row).collect(),

@@ -4,11 +4,11 @@ use axum::response::Response;
 use http::StatusCode;
 use rookery_domain::ErrorCode;
 
-use super::{answer, app_request::AppRequest, parameters::CollectionPath, schema::CountRecord};
-use crate::{
-    error::ApiResult,
-    http::auth::permission::{Readable, RowCaller},
+use super::{
+    answer, app_request::AppRequest, callers::Callers, parameters::CollectionPath,
+    schema::CountRecord,
 };
+use crate::error::ApiResult;
 
 /// What the count itself may answer.
 pub const ERRORS: &[ErrorCode] = &[
@@ -27,15 +27,11 @@ pub const ERRORS: &[ErrorCode] = &[
     tag = "Rows",
     responses((status = 200, description = "The number.", body = CountRecord))
 )]
-pub(crate) async fn count_rows(
-    caller: RowCaller<Readable>,
+pub(crate) async fn count_rows<C: Callers>(
+    caller: C::Reader,
     CollectionPath(collection): CollectionPath,
 ) -> ApiResult<Response> {
-    count(&caller.into(), &collection).await
-}
-
-/// Counts rows for any caller.
-pub(crate) async fn count(request: &AppRequest, collection: &str) -> ApiResult<Response> {
-    let count = request.app.count(&request.caller, collection).await?;
+    let request: AppRequest = caller.into();
+    let count = request.app.count(&request.caller, &collection).await?;
     Ok(answer::json(StatusCode::OK, format!("{{\"count\":{count}}}")))
 }

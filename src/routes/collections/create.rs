@@ -8,13 +8,11 @@ use super::{
     answer,
     app_request::{AppRequest, Write},
     bodies::WriteBody,
+    callers::Callers,
     parameters::{CollectionPath, WriteHeaders},
     schema::RowRecord,
 };
-use crate::{
-    error::ApiResult,
-    http::{auth::permission::RowCaller, body::ExactJson},
-};
+use crate::{error::ApiResult, http::body::ExactJson};
 
 /// What the create itself may answer.
 pub const ERRORS: &[ErrorCode] = &[
@@ -58,22 +56,14 @@ pub const ERRORS: &[ErrorCode] = &[
         (status = 201, description = "The new row; `Location` leads to it.", body = RowRecord),
     )
 )]
-pub(crate) async fn create_row(
-    caller: RowCaller,
+pub(crate) async fn create_row<C: Callers>(
+    caller: C::Writer,
     CollectionPath(collection): CollectionPath,
     headers: WriteHeaders,
     body: ExactJson<WriteBody>,
 ) -> ApiResult<Response> {
-    create(&caller.into(), &collection, headers, body).await
-}
-
-/// Creates or upserts a row for any caller.
-pub(crate) async fn create(
-    request: &AppRequest,
-    collection: &str,
-    headers: WriteHeaders,
-    body: ExactJson<WriteBody>,
-) -> ApiResult<Response> {
+    let request: AppRequest = caller.into();
+    let collection = collection.as_str();
     let WriteHeaders { idempotency, challenge } = headers;
     let write = Write {
         route: "collections",
@@ -82,7 +72,7 @@ pub(crate) async fn create(
         body: &body.bytes,
         render: None,
     };
-    let challenge = challenge.evidence(request, collection, &write).await?;
+    let challenge = challenge.evidence(&request, collection, &write).await?;
     let row = body.value.into_row();
     let creates = matches!(row, WriteRow::Create(_));
     let op = match row {

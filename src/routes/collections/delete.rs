@@ -8,15 +8,13 @@ use super::{
     answer,
     app_request::AppRequest,
     bodies::DeleteBody,
+    callers::Callers,
     parameters::{RowPath, VersionParams, if_match},
     schema::RowRecord,
 };
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::RowCaller, body::OptionalJson, conditional::IfMatchHeader,
-        params::StrictQuery,
-    },
+    http::{body::OptionalJson, conditional::IfMatchHeader, params::StrictQuery},
 };
 
 /// What the delete itself may answer.
@@ -49,30 +47,20 @@ pub const ERRORS: &[ErrorCode] = &[
     request_body = Option<DeleteBody>,
     responses((status = 200, description = "The row with its new version.", body = RowRecord))
 )]
-pub(crate) async fn delete_row(
-    caller: RowCaller,
+pub(crate) async fn delete_row<C: Callers>(
+    caller: C::Writer,
     row: RowPath,
     StrictQuery(params): StrictQuery<VersionParams>,
     version: IfMatchHeader,
     OptionalJson(body): OptionalJson<DeleteBody>,
 ) -> ApiResult<Response> {
-    delete(&caller.into(), row, &params, version, &body).await
-}
-
-/// Deletes a row for any caller.
-pub(crate) async fn delete(
-    request: &AppRequest,
-    path: RowPath,
-    params: &VersionParams,
-    version: IfMatchHeader,
-    body: &DeleteBody,
-) -> ApiResult<Response> {
-    let if_match = if_match(version, params, body.if_match)?;
+    let request: AppRequest = caller.into();
+    let if_match = if_match(version, &params, body.if_match)?;
     let op = Op::Delete {
-        collection: path.collection.into(),
-        target: DeleteRow { key: path.key.into(), if_match },
+        collection: row.collection.into(),
+        target: DeleteRow { key: row.key.into(), if_match },
     };
-    match request.app.apply(request.caller.clone(), op).await? {
+    match request.app.apply(request.caller, op).await? {
         Reply::Row(reply) => Ok(answer::row(&reply)),
         other => Err(other.unexpected().into()),
     }

@@ -5,16 +5,13 @@ use rookery_domain::{ErrorCode, query::PageLimit};
 
 use super::{
     app_request::AppRequest,
+    callers::Callers,
     parameters::{CollectionPath, PageParams},
     schema::TrashPageRecord,
 };
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::{OwnRows, Readable},
-        conditional::tagged,
-        params::StrictQuery,
-    },
+    http::{conditional::tagged, params::StrictQuery},
 };
 
 /// What the list itself may answer.
@@ -36,22 +33,13 @@ pub const ERRORS: &[ErrorCode] =
         (status = 304, description = "The page has not changed."),
     )
 )]
-pub(crate) async fn list_deleted_rows(
-    caller: OwnRows<Readable>,
+pub(crate) async fn list_deleted_rows<C: Callers>(
+    caller: C::OwnReader,
     CollectionPath(collection): CollectionPath,
     StrictQuery(params): StrictQuery<PageParams>,
 ) -> ApiResult<Response> {
-    deleted(&caller.into(), &collection, params).await
-}
-
-/// The trash for any caller.
-pub(crate) async fn deleted(
-    request: &AppRequest,
-    collection: &str,
-    params: PageParams,
-) -> ApiResult<Response> {
+    let AppRequest { app, caller, .. } = caller.into();
     let limit = PageLimit::parse(params.limit.as_deref())?;
-    let (app, caller) = (&request.app, &request.caller);
-    let page = app.deleted_rows(caller, collection, limit, params.cursor.as_deref()).await?;
+    let page = app.deleted_rows(&caller, &collection, limit, params.cursor.as_deref()).await?;
     Ok(tagged(page))
 }

@@ -7,16 +7,13 @@ use rookery_domain::{ErrorCode, if_match::etag};
 use super::{
     answer,
     app_request::AppRequest,
+    callers::Callers,
     parameters::{GetParams, RowPath},
     schema::RowRecord,
 };
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::{Readable, RowCaller},
-        conditional::IfNoneMatch,
-        params::StrictQuery,
-    },
+    http::{conditional::IfNoneMatch, params::StrictQuery},
 };
 
 /// What the read itself may answer.
@@ -37,25 +34,15 @@ pub const ERRORS: &[ErrorCode] =
     responses((status = 200, description = "The row.", body = RowRecord),
         (status = 304, description = "The row has not changed."))
 )]
-pub(crate) async fn get_row(
-    caller: RowCaller<Readable>,
+pub(crate) async fn get_row<C: Callers>(
+    caller: C::Reader,
     row: RowPath,
     StrictQuery(params): StrictQuery<GetParams>,
     cached: IfNoneMatch,
 ) -> ApiResult<Response> {
-    get(&caller.into(), &row, &params, &cached).await
-}
-
-/// One row for any caller.
-pub(crate) async fn get(
-    request: &AppRequest,
-    path: &RowPath,
-    params: &GetParams,
-    cached: &IfNoneMatch,
-) -> ApiResult<Response> {
+    let AppRequest { app, caller, .. } = caller.into();
     let include_deleted = params.include_deleted.unwrap_or_default();
-    let (app, caller) = (&request.app, &request.caller);
-    let seen = app.row(caller, &path.collection, &path.key, include_deleted).await?;
+    let seen = app.row(&caller, &row.collection, &row.key, include_deleted).await?;
     Ok(cached.answer(&etag(seen.row.version, seen.row.updated_at), || {
         let mut body = String::new();
         seen.row.write_json(seen.deleted_at, &mut body);

@@ -11,16 +11,13 @@ use rookery_domain::{
 use super::{
     answer,
     app_request::AppRequest,
+    callers::Callers,
     parameters::{CollectionPath, ListParams},
     schema::RowPageRecord,
 };
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::{Readable, RowCaller},
-        conditional::IfNoneMatch,
-        params::StrictQuery,
-    },
+    http::{conditional::IfNoneMatch, params::StrictQuery},
 };
 
 /// What the list itself may answer.
@@ -44,32 +41,22 @@ pub const ERRORS: &[ErrorCode] = &[
     responses((status = 200, description = "A page of rows.", body = RowPageRecord),
         (status = 304, description = "The page has not changed."))
 )]
-pub(crate) async fn list_rows(
-    caller: RowCaller<Readable>,
+pub(crate) async fn list_rows<C: Callers>(
+    caller: C::Reader,
     CollectionPath(collection): CollectionPath,
     StrictQuery(params): StrictQuery<ListParams>,
     cached: IfNoneMatch,
 ) -> ApiResult<Response> {
-    list(&caller.into(), &collection, params, &cached).await
-}
-
-/// A page of rows for any caller.
-pub(crate) async fn list(
-    request: &AppRequest,
-    collection: &str,
-    params: ListParams,
-    cached: &IfNoneMatch,
-) -> ApiResult<Response> {
-    let (app, caller) = (&request.app, &request.caller);
+    let AppRequest { app, caller, .. } = caller.into();
     let query = query(params)?;
     if !cached.is_empty() {
         // Whoever has the page already costs no look at a row.
-        let etag = app.rows_etag(caller, collection, &query).await?;
+        let etag = app.rows_etag(&caller, &collection, &query).await?;
         if cached.holds(&etag) {
             return Ok(cached.answer(&etag, || StatusCode::NOT_MODIFIED.into_response()));
         }
     }
-    let page = app.rows(caller, collection, query).await?;
+    let page = app.rows(&caller, &collection, query).await?;
     Ok(cached.answer(&page.etag, || answer::page(page.body)))
 }
 

@@ -1,14 +1,15 @@
 //! Rows (part 4.3, contract part 5): one small module for each route.
 //!
-//! A module holds the handler of `/v1` and, beside it, the plain function that does the work for
-//! any caller: an app's own origin serves the same functions under `/s/collections` for its
-//! participants. What both share lies in [`app_request`] (who asks which app, and the way of a
-//! write to it), [`parameters`] (path, query and headers), [`bodies`], [`answer`] and
+//! A module holds one handler, for `/v1/apps/{id}/collections` and for `/s/collections` on an app's own
+//! origin. What the two differ in lies in [`callers`] (who may ask) and [`app_request`] (who asks which
+//! app, where answers lead, and the way of a write), what the document says otherwise in the router's
+//! list. Beside them are [`parameters`] (path, query and headers), [`bodies`], [`answer`] and
 //! [`challenge_header`].
 
 pub(crate) mod answer;
 pub(crate) mod app_request;
 pub(crate) mod bodies;
+pub(crate) mod callers;
 pub(crate) mod challenge_header;
 pub(crate) mod parameters;
 pub(crate) mod schema;

@@ -9,15 +9,13 @@ use super::{
     answer,
     app_request::AppRequest,
     bodies::DeleteBody,
+    callers::Callers,
     parameters::{RowPath, VersionParams, if_match},
     schema::TombstoneRecord,
 };
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::OwnRows, body::OptionalJson, conditional::IfMatchHeader,
-        params::StrictQuery,
-    },
+    http::{body::OptionalJson, conditional::IfMatchHeader, params::StrictQuery},
 };
 
 /// What the purge itself may answer.
@@ -48,26 +46,16 @@ pub const ERRORS: &[ErrorCode] = &[
     request_body = Option<DeleteBody>,
     responses((status = 200, description = "What is left.", body = TombstoneRecord))
 )]
-pub(crate) async fn purge_row(
-    caller: OwnRows,
+pub(crate) async fn purge_row<C: Callers>(
+    caller: C::OwnWriter,
     row: RowPath,
     StrictQuery(params): StrictQuery<VersionParams>,
     version: IfMatchHeader,
     OptionalJson(body): OptionalJson<DeleteBody>,
 ) -> ApiResult<Response> {
-    purge(&caller.into(), row, &params, version, &body).await
-}
-
-/// Purges a row for any caller.
-pub(crate) async fn purge(
-    request: &AppRequest,
-    path: RowPath,
-    params: &VersionParams,
-    version: IfMatchHeader,
-    body: &DeleteBody,
-) -> ApiResult<Response> {
-    let if_match = if_match(version, params, body.if_match)?;
-    let target = DeleteRow { key: path.key.into(), if_match };
-    let left = request.app.purge_row(&request.caller, &path.collection, target).await?;
+    let AppRequest { app, caller, .. } = caller.into();
+    let if_match = if_match(version, &params, body.if_match)?;
+    let target = DeleteRow { key: row.key.into(), if_match };
+    let left = app.purge_row(&caller, &row.collection, target).await?;
     Ok(answer::json(StatusCode::OK, render::purged_row(&left)))
 }

@@ -3,11 +3,10 @@
 use axum::response::Response;
 use rookery_domain::ErrorCode;
 
-use super::{answer, app_request::AppRequest, parameters::RowPath, schema::RowRecord};
-use crate::{
-    error::ApiResult,
-    http::{auth::permission::OwnRows, body::Nothing},
+use super::{
+    answer, app_request::AppRequest, callers::Callers, parameters::RowPath, schema::RowRecord,
 };
+use crate::{error::ApiResult, http::body::Nothing};
 
 /// What the restore itself may answer.
 pub const ERRORS: &[ErrorCode] = &[
@@ -33,12 +32,12 @@ pub const ERRORS: &[ErrorCode] = &[
     request_body = Option<Nothing>,
     responses((status = 200, description = "The row with its new version.", body = RowRecord))
 )]
-pub(crate) async fn restore_row(caller: OwnRows, row: RowPath, _: Nothing) -> ApiResult<Response> {
-    restore(&caller.into(), &row).await
-}
-
-/// Restores a row for any caller.
-pub(crate) async fn restore(request: &AppRequest, path: &RowPath) -> ApiResult<Response> {
-    let reply = request.app.restore_row(&request.caller, &path.collection, &path.key).await?;
+pub(crate) async fn restore_row<C: Callers>(
+    caller: C::OwnWriter,
+    row: RowPath,
+    _: Nothing,
+) -> ApiResult<Response> {
+    let AppRequest { app, caller, .. } = caller.into();
+    let reply = app.restore_row(&caller, &row.collection, &row.key).await?;
     Ok(answer::row(&reply))
 }

@@ -8,15 +8,13 @@ use super::{
     answer,
     app_request::AppRequest,
     bodies::UpdateBody,
+    callers::Callers,
     parameters::{RowPath, VersionParams, if_match},
     schema::RowRecord,
 };
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::RowCaller, body::ExactJson, conditional::IfMatchHeader,
-        params::StrictQuery,
-    },
+    http::{body::ExactJson, conditional::IfMatchHeader, params::StrictQuery},
 };
 
 /// What the update itself may answer.
@@ -52,33 +50,23 @@ pub const ERRORS: &[ErrorCode] = &[
     request_body = UpdateBody,
     responses((status = 200, description = "The row after the update.", body = RowRecord))
 )]
-pub(crate) async fn update_row(
-    caller: RowCaller,
+pub(crate) async fn update_row<C: Callers>(
+    caller: C::Writer,
     row: RowPath,
     StrictQuery(params): StrictQuery<VersionParams>,
     version: IfMatchHeader,
     body: ExactJson<UpdateBody>,
 ) -> ApiResult<Response> {
-    update(&caller.into(), row, &params, version, body).await
-}
-
-/// Updates a row for any caller.
-pub(crate) async fn update(
-    request: &AppRequest,
-    path: RowPath,
-    params: &VersionParams,
-    version: IfMatchHeader,
-    body: ExactJson<UpdateBody>,
-) -> ApiResult<Response> {
+    let request: AppRequest = caller.into();
     let ExactJson { value, bytes } = body;
     let op = Op::Update {
-        collection: path.collection.into(),
-        key: path.key.into(),
+        collection: row.collection.into(),
+        key: row.key.into(),
         replace: value.replace,
-        if_match: if_match(version, params, value.if_match)?,
+        if_match: if_match(version, &params, value.if_match)?,
         data: value.into_data(),
     };
-    match request.app.apply_with(request.caller.clone(), op, None, bytes.len()).await? {
+    match request.app.apply_with(request.caller, op, None, bytes.len()).await? {
         Reply::Row(reply) => Ok(answer::row(&reply)),
         other => Err(other.unexpected().into()),
     }

@@ -9,7 +9,6 @@ use utoipa::ToSchema;
 use crate::{
     error::ApiResult,
     http::{
-        auth::permission::OwnRows,
         body::{BodyBound, ExactJson, RequestBody},
         idempotency::{IdempotencyKey, replay},
     },
@@ -17,6 +16,7 @@ use crate::{
     routes::collections::{
         answer,
         app_request::{AppRequest, Write},
+        callers::Callers,
         schema::SentEvent,
     },
 };
@@ -64,20 +64,12 @@ impl RequestBody for EventBody {
     request_body = EventBody,
     responses((status = 201, description = "The event.", body = SentEvent))
 )]
-pub(crate) async fn send_event(
-    caller: OwnRows,
-    key: IdempotencyKey,
+pub(crate) async fn send_event<C: Callers>(
+    caller: C::OwnWriter,
+    IdempotencyKey(key): IdempotencyKey,
     body: ExactJson<EventBody>,
 ) -> ApiResult<Response> {
-    emit(&caller.into(), &key, body).await
-}
-
-/// Sends an event for any caller.
-pub(crate) async fn emit(
-    request: &AppRequest,
-    IdempotencyKey(key): &IdempotencyKey,
-    body: ExactJson<EventBody>,
-) -> ApiResult<Response> {
+    let request: AppRequest = caller.into();
     let ExactJson { value, bytes } = body;
     let op = Op::Emit { kind: value.kind.into(), data: value.data.0 };
     let write = Write {

@@ -19,15 +19,10 @@ use super::stream;
 use crate::{
     error::{ApiError, ApiResult},
     http::{
-        accept,
-        auth::{
-            credential_watch::CredentialWatch,
-            permission::{Readable, RowCaller},
-        },
-        client::RequestContext,
+        accept, auth::credential_watch::CredentialWatch, client::RequestContext,
         params::StrictQuery,
     },
-    routes::collections::{answer, app_request::AppRequest, schema::FeedRecord},
+    routes::collections::{answer, app_request::AppRequest, callers::Callers, schema::FeedRecord},
     state::AppState,
 };
 
@@ -100,31 +95,22 @@ impl FromRequestParts<AppState> for FeedHeaders {
     responses((status = 200, description = "The events.", content(
         (FeedRecord = "application/json"), (String = "text/event-stream"))))
 )]
-pub(crate) async fn follow_feed(
-    caller: RowCaller<Readable>,
+pub(crate) async fn follow_feed<C: Callers>(
+    caller: C::Reader,
     State(state): State<AppState>,
     context: RequestContext,
     StrictQuery(params): StrictQuery<FeedParams>,
     headers: FeedHeaders,
-    leave: CredentialWatch,
+    presented: CredentialWatch,
 ) -> ApiResult<Response> {
-    follow((caller.into(), leave), state, &context, params, headers).await
-}
-
-/// The feed for any caller, for as long as its leave lasts.
-pub(crate) async fn follow(
-    (request, leave): (AppRequest, CredentialWatch),
-    state: AppState,
-    context: &RequestContext,
-    params: FeedParams,
-    headers: FeedHeaders,
-) -> ApiResult<Response> {
+    let request: AppRequest = caller.into();
+    let leave = request.leave(presented);
     request.app.count_use(Flow::FeedPolls, 1);
     let mut query = query(params)?;
     if headers.stream {
         let resumes = headers.last_event_id.is_some();
         query.since = headers.last_event_id.or(query.since);
-        let mut opened = stream::open((request, leave), state, context, query).await;
+        let mut opened = stream::open((request, leave), state, &context, query).await;
         if let Ok(response) = &mut opened {
             accept::vary(response.headers_mut());
         }

@@ -3,7 +3,6 @@
 use axum::extract::State;
 use http::StatusCode;
 use rookery_domain::{Error, ErrorCode};
-use rookery_storage::push;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -59,6 +58,6 @@ pub async fn delete_push_subscription(
         _ => return Err(Error::invalid("`endpoint`: needed, in the body or in the query").into()),
     };
     let hash = hash(&parse_endpoint(&endpoint)?);
-    push::delete(&state.rooms.db, caller.human, hash).await.map_err(Error::from)?;
+    state.rooms.directory.delete_push_subscription(caller.human, hash).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -9,7 +9,7 @@ use rookery_domain::{
     Error, ErrorCode, Principal, PrincipalKind, Timestamp,
     idempotency::{Idempotent, StoredResponse},
 };
-use rookery_storage::push::{self, Kept, NewSubscription};
+use rookery_storage::push::{Kept, NewSubscription};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -127,11 +127,8 @@ pub async fn save_push_subscription(
         location: kept.is_new.then(|| LOCATION.to_owned()),
         body: reply::to_json(&PushSubscription { endpoint: String::new(), ..shown(kept) }),
     };
-    let db = state.rooms.db.clone();
-    let make = async move |answer| {
-        let kept = push::keep(&db, new, now, answer).await?;
-        kept.ok_or_else(|| Error::new(ErrorCode::Unauthorized, "the session has ended"))
-    };
+    let directory = state.rooms.directory.clone();
+    let make = async move |answer| directory.keep_push_subscription(new, now, answer).await;
     Ok(match state.rooms.directory.idempotent(request, answer, make).await? {
         Idempotent::Replayed(kept) => replay(with_endpoint(kept, sent)?),
         Idempotent::Fresh(kept) if kept.is_new => {

@@ -1,9 +1,8 @@
 //! `GET /v1/self/apps/deleted`: the human's trash.
 
 use axum::extract::State;
-use rookery_actors::control::{AppList, Shown};
+use rookery_actors::control::{AppList, AppsOf, Shown};
 use rookery_domain::ErrorCode;
-use rookery_storage::apps::AppsOf;
 
 use super::{list::page, record::OwnApp};
 use crate::{

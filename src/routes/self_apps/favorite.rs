@@ -2,10 +2,8 @@
 
 use axum::extract::State;
 use http::StatusCode;
-use rookery_domain::{Error, ErrorCode};
-use rookery_storage::self_apps;
+use rookery_domain::ErrorCode;
 
-use super::marked;
 use crate::{
     error::ApiResult,
     http::{
@@ -30,8 +28,8 @@ pub async fn add_favorite(
     State(state): State<AppState>,
     _: Nothing,
 ) -> ApiResult<StatusCode> {
-    let now = state.clock.now();
-    marked(self_apps::add_favorite(&state.rooms.db, caller.human, caller.app.id(), now).await)
+    state.rooms.directory.add_favorite(caller.human, caller.app.id()).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// Takes the mark back. A second time changes nothing.
@@ -44,7 +42,6 @@ pub async fn remove_favorite(
     State(state): State<AppState>,
     _: Nothing,
 ) -> ApiResult<StatusCode> {
-    let removed = self_apps::remove_favorite(&state.rooms.db, caller.human, caller.app.id()).await;
-    removed.map_err(Error::from)?;
+    state.rooms.directory.remove_favorite(caller.human, caller.app.id()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,12 +1,11 @@
 //! `GET /v1/self/apps`: the apps of the human.
 
 use axum::extract::State;
-use rookery_actors::control::AppList;
+use rookery_actors::control::{AppList, AppsOf};
 use rookery_domain::{
     ErrorCode,
     id::{AppId, OrgId},
 };
-use rookery_storage::apps::AppsOf;
 use serde::Deserialize;
 use utoipa::IntoParams;
 

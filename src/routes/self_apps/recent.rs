@@ -1,8 +1,7 @@
 //! `GET /v1/self/apps/recent`: what the human looked at last.
 
 use axum::extract::State;
-use rookery_domain::{Error, ErrorCode, app::AppStatus, id::AppId};
-use rookery_storage::self_apps;
+use rookery_domain::{ErrorCode, app::AppStatus, id::AppId};
 
 use super::record::{OwnApp, OwnApps};
 use crate::{
@@ -28,7 +27,7 @@ pub async fn list_recent_apps(
 ) -> ApiResult<Page<OwnApp>> {
     let page = query.of("/v1/self/apps/recent", caller.human.uuid(), &state)?;
     let after = page.after(AppId::from_uuid);
-    let views = self_apps::views(&state.rooms.db, caller.human).await.map_err(Error::from)?;
+    let views = state.rooms.directory.views(caller.human).await?;
     let own_apps = OwnApps::open(&state, caller.human).await?;
     let (mut items, mut last) = (Vec::new(), None);
     for (id, at) in views {

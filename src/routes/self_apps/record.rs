@@ -4,10 +4,9 @@ use std::collections::HashSet;
 
 use rookery_actors::{AppHandle, control::AppDetail};
 use rookery_domain::{
-    Error, ErrorCode, Result, Timestamp,
+    ErrorCode, Result, Timestamp,
     id::{AppId, HumanId},
 };
-use rookery_storage::self_apps;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -67,7 +66,7 @@ impl<'a> OwnApps<'a> {
     /// # Errors
     /// `unavailable`, `internal`.
     pub async fn open(state: &'a AppState, human: HumanId) -> Result<Self> {
-        let favorites = self_apps::favorites(&state.rooms.db, human).await.map_err(Error::from)?;
+        let favorites = state.rooms.directory.favorites(human).await?;
         Ok(Self { state, human, favorites })
     }
 

@@ -3,9 +3,7 @@
 use axum::extract::State;
 use http::StatusCode;
 use rookery_domain::ErrorCode;
-use rookery_storage::self_apps;
 
-use super::marked;
 use crate::{
     error::ApiResult,
     http::{
@@ -28,6 +26,6 @@ pub async fn view(
     State(state): State<AppState>,
     _: Nothing,
 ) -> ApiResult<StatusCode> {
-    let now = state.clock.now();
-    marked(self_apps::view(&state.rooms.db, caller.human, caller.app.id(), now).await)
+    state.rooms.directory.record_view(caller.human, caller.app.id()).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

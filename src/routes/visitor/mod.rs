@@ -1,16 +1,17 @@
 //! How visitors come into an app, and out: the site's `/authorize`, and on the app's own origin
 //! `/s/callback`, `/s/share/{token}`, `/s/grant/{token}`, `/s/preview/{token}` and `/s/session`.
 //!
-//! Then what it asks there, in the words of `/v1`: rows ([`rows`]), feed, events and challenges
-//! ([`live`]). What is not here: what a visitor may do inside, which the app decides.
+//! Then what it asks there and nobody asks at `/v1`: what it may do ([`access`]), and a challenge of
+//! its own ([`challenge`]). Rows, feed and events it asks for by the handlers of `/v1`, in
+//! [`collections`](super::collections) and [`feed`](super::feed). What is not here: what a visitor may do
+//! inside, which the app decides.
 
 pub mod access;
 pub mod authorize;
 pub mod callback;
+pub mod challenge;
 pub mod grant;
-pub mod live;
 pub mod preview;
-pub mod rows;
 pub mod session;
 pub mod share;
 pub mod sign_in;

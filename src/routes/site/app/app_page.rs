@@ -1,7 +1,6 @@
 //! The frame of an app's pages: which app, what the human is to it, which page this is.
 
 use rookery_domain::{Error, ErrorCode, id::OrgId};
-use rookery_storage::self_apps;
 use serde::{Deserialize, de::IgnoredAny};
 
 use super::data::collection_path;
@@ -138,8 +137,8 @@ impl AppPage {
     }
 
     async fn new(desk: &Desk, mut app: App, tab: Tab, own: bool) -> ApiResult<(Frame, Self)> {
-        let favorites = self_apps::favorites(&desk.state.rooms.db, desk.human).await;
-        app.favorite = favorites.map_err(Error::from)?.contains(&app.id);
+        let favorites = desk.state.rooms.directory.favorites(desk.human).await?;
+        app.favorite = favorites.contains(&app.id);
         if own && app.deleted_at.is_none() {
             for one in app.collections.iter_mut().filter(|one| one.set_aside().is_some()) {
                 let path = format!("{}/retention", collection_path(&app.id.to_string(), &one.name));
