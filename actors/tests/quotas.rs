@@ -30,12 +30,13 @@ fn a_row_makes_room_in_other_apps_once_its_deletion_is_durable() {
             for key in ["a", "b"] {
                 bench.create(&one, key).await.expect("room");
             }
+            other.root().await.expect("it wakes");
             bench.store.hold();
             let deleting = one.apply(bench.caller.clone(), delete("a"));
             let (deleted, ()) = tokio::join!(deleting, async {
                 held(&bench).await;
                 let refused = bench.create(&other, "c").await.expect_err("no room yet");
-                assert_eq!(refused.code, ErrorCode::AccountQuotaExceeded);
+                assert_eq!(refused.code, ErrorCode::AccountQuotaExceeded, "{refused:?}");
                 assert!(bench.store.end(fate));
             });
             let committed = fate == Fate::Commit;
@@ -63,22 +64,27 @@ fn an_app_fills_the_room_that_it_makes_itself_at_once() {
             bench.create(&app, key).await.expect("room");
         }
         bench.store.hold();
-        // The first is with the writer while the others are decided behind it.
-        let (first, second, third, ()) = tokio::join!(
-            app.apply(bench.caller.clone(), delete("a")),
-            app.apply(bench.caller.clone(), create("c", "{}")),
-            app.apply(bench.caller.clone(), create("d", "{}")),
-            async {
-                for _ in 0..2 {
-                    held(&bench).await;
-                    bench.store.end(Fate::Commit);
-                }
-            },
-        );
+        let others = async {
+            // The deletion is with the writer while these are decided behind it.
+            held(&bench).await;
+            tokio::join!(
+                app.apply(bench.caller.clone(), create("c", "{}")),
+                app.apply(bench.caller.clone(), create("d", "{}")),
+                async {
+                    tokio::task::yield_now().await;
+                    for _ in 0..2 {
+                        held(&bench).await;
+                        bench.store.end(Fate::Commit);
+                    }
+                },
+            )
+        };
+        let (first, (second, third, ())) =
+            tokio::join!(app.apply(bench.caller.clone(), delete("a")), others);
         row(first).expect("deleted");
         row(second).expect("in its place");
         let refused = row(third).expect_err("there is no more");
-        assert_eq!(refused.code, ErrorCode::AccountQuotaExceeded);
+        assert_eq!(refused.code, ErrorCode::AccountQuotaExceeded, "{refused:?}");
         assert_eq!(bench.rig.account_rows(bench.owner).await, 2);
     });
 }
@@ -91,17 +97,18 @@ fn an_app_in_the_trash_makes_room_once_that_is_durable() {
         for key in ["a", "b"] {
             bench.create(&one, key).await.expect("room");
         }
+        other.root().await.expect("it wakes");
         bench.store.hold();
         let op = Op::App(AppOp::Delete);
         let (trashed, ()) = tokio::join!(one.apply(Caller::System, op), async {
             held(&bench).await;
             let refused = bench.create(&other, "c").await.expect_err("no room yet");
-            assert_eq!(refused.code, ErrorCode::AccountQuotaExceeded);
+            assert_eq!(refused.code, ErrorCode::AccountQuotaExceeded, "{refused:?}");
             assert!(bench.store.end(Fate::Refuse));
         });
         trashed.expect_err("not applied");
         assert_eq!(bench.rig.account_rows(bench.owner).await, 2);
         let refused = bench.create(&other, "c").await.expect_err("and never any");
-        assert_eq!(refused.code, ErrorCode::AccountQuotaExceeded);
+        assert_eq!(refused.code, ErrorCode::AccountQuotaExceeded, "{refused:?}");
     });
 }

@@ -340,6 +340,8 @@ impl App {
         self.working.private.responses = RecentResponses::since(published.group);
         self.working.private.zone =
             Zone::parse(&self.working.root.record.timezone).unwrap_or(Zone::UTC);
+        // Rows that left before, and in whose place those were to come that do not.
+        self.working.settle_rows();
         self.slot.commit_ended();
         refuse(in_flight.replies.into_iter().chain(open.replies), why);
         // For those who wait until this group has come to an end.
