@@ -45,6 +45,9 @@ pub struct StoredResponse {
     pub body: String,
 }
 
+/// What is kept of the answer to a request, made of what the request did.
+pub type Kept<T> = Box<dyn Fn(&T) -> StoredResponse + Send + Sync>;
+
 /// What is stored for a scope: the response to the first request that had it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstResponse {

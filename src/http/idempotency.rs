@@ -1,19 +1,19 @@
-//! `Idempotency-Key` (contract part 1): the header, and the answer that is given again. Remembering
-//! the answers of an app's routes is the app's, of everything else the directory's.
+//! `Idempotency-Key` (contract part 1): the header, the answer that is given once, and the one that is
+//! given again. Whoever does what is asked remembers it.
 
-use std::future::Future;
+use std::{future::Future, sync::Arc};
 
 use axum::{
+    Json,
     body::Body,
     extract::FromRequestParts,
-    response::{IntoResponse as _, Response},
+    response::{IntoResponse, Response},
 };
 use http::{HeaderName, HeaderValue, StatusCode, header, request::Parts};
 use rookery_domain::{
     Error, Principal, Result,
-    idempotency::{Idempotent, IdempotentRequest, StoredResponse},
+    idempotency::{Idempotent, IdempotentRequest, Kept, StoredResponse},
 };
-use rookery_storage::idempotency::KeepResponse;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use utoipa::{
@@ -74,16 +74,28 @@ impl FromRequestParts<AppState> for IdempotencyKey {
 }
 
 impl IdempotencyKey {
-    /// What makes the request of `principal` at `route` (verb and path, with the ids that are in
-    /// it) the same one again.
+    /// What makes the request of `principal` the same one again; nothing, when it has no key. `what` is
+    /// its route (verb and path), with the ids that are in it.
     #[must_use]
     pub fn request(
         self,
         principal: Principal,
-        route: &str,
+        what: &[&str],
         body: &impl Serialize,
     ) -> Option<IdempotentRequest> {
-        self.0.map(|key| IdempotentRequest::new(principal, &[route, &key], hash_json(body)))
+        self.request_hashed(principal, what, || hash_json(body))
+    }
+
+    /// As [`Self::request`], for a body that is told from others by a hash of its own.
+    #[must_use]
+    pub fn request_hashed(
+        self,
+        principal: Principal,
+        what: &[&str],
+        body_hash: impl FnOnce() -> [u8; 32],
+    ) -> Option<IdempotentRequest> {
+        let key = self.0?;
+        Some(IdempotentRequest::new(principal, &[what, &[&key]].concat(), body_hash()))
     }
 }
 
@@ -111,52 +123,83 @@ pub fn hash_json(body: &impl Serialize) -> [u8; 32] {
 pub trait ShownOnce: Serialize {
     /// The record as it may be kept.
     #[must_use]
-    fn without_secrets(&self) -> Self;
+    fn without_secrets(self) -> Self;
 }
 
-/// A POST that creates something outside of any app.
+/// How a request is answered the first time: 201 with the path of what it made, 200 where that was
+/// there before.
 #[derive(Debug)]
-pub struct IdempotentPost<'a> {
-    /// The caller's key, if it sent one.
-    pub key: IdempotencyKey,
-    /// Who asks.
-    pub principal: Principal,
-    /// Verb and path, with the ids that are in it.
-    pub route: &'a str,
+pub struct Answer<R> {
+    /// The path of the record that was made, for `Location`.
+    pub location: Option<String>,
+    /// The record.
+    pub record: R,
 }
 
-impl IdempotentPost<'_> {
-    /// Answers 201 with what `make` made, as `shown`; the second time the same, without secrets.
-    /// What was begun is done to its end, though the caller leaves.
-    ///
-    /// # Errors
-    /// `conflict`, when the key was used with another body; whatever `make` refuses.
-    pub async fn answer<T, R, F>(
-        self,
-        state: &AppState,
-        body: &impl Serialize,
-        shown: impl Fn(&T) -> Created<R> + Clone + Send + Sync + 'static,
-        make: impl FnOnce(KeepResponse<T>) -> F + Send + 'static,
-    ) -> ApiResult<Response>
-    where
-        T: Send + 'static,
-        R: ShownOnce,
-        F: Future<Output = Result<T>> + Send,
-    {
-        let Self { key, principal, route } = self;
-        let request = key.request(principal, route, body);
-        let first = shown.clone();
-        let kept = move |made: &T| {
-            let Created { location, record } = shown(made);
-            StoredResponse {
-                status: StatusCode::CREATED.as_u16(),
-                location: Some(location),
-                body: reply::to_json(&record.without_secrets()),
-            }
-        };
-        match state.rooms.directory.idempotent(request, kept, make).await? {
-            Idempotent::Fresh(made) => Ok(first(&made).into_response()),
-            Idempotent::Replayed(kept) => Ok(replay(kept)),
+impl<R> From<Created<R>> for Answer<R> {
+    fn from(Created { location, record }: Created<R>) -> Self {
+        Self { location: Some(location), record }
+    }
+}
+
+impl<R: Serialize> IntoResponse for Answer<R> {
+    fn into_response(self) -> Response {
+        let Self { location, record } = self;
+        match location {
+            Some(location) => Created { location, record }.into_response(),
+            None => Json(record).into_response(),
         }
     }
+}
+
+impl<R: ShownOnce> Answer<R> {
+    fn kept(self) -> StoredResponse {
+        let Self { location, record } = self;
+        let status = if location.is_some() { StatusCode::CREATED } else { StatusCode::OK };
+        let body = reply::to_json(&record.without_secrets());
+        StoredResponse { status: status.as_u16(), location, body }
+    }
+}
+
+/// Answers a request once: with what it did, as `shown`; when it comes again the same, without
+/// secrets. `ask` has it done by whoever remembers the answer: the app, of what its actor decides;
+/// `Control`, of a new app; the directory, of everything else.
+///
+/// # Errors
+/// `conflict`, when the key was used with another body; whatever else `ask` answers.
+pub async fn answer_once<T, A, R, F>(
+    shown: impl Fn(&T) -> A + Send + Sync + 'static,
+    ask: impl FnOnce(Kept<T>) -> F,
+) -> ApiResult<Response>
+where
+    A: Into<Answer<R>>,
+    R: ShownOnce,
+    F: Future<Output = Result<Idempotent<T>>>,
+{
+    Ok(match ask_once(shown, ask).await? {
+        Idempotent::Fresh(answer) => answer.into_response(),
+        Idempotent::Replayed(kept) => replay(kept),
+    })
+}
+
+/// As [`answer_once`], for a handler that completes the answer that is given again.
+///
+/// # Errors
+/// Those of [`answer_once`].
+pub async fn ask_once<T, A, R, F>(
+    shown: impl Fn(&T) -> A + Send + Sync + 'static,
+    ask: impl FnOnce(Kept<T>) -> F,
+) -> Result<Idempotent<Answer<R>>>
+where
+    A: Into<Answer<R>>,
+    R: ShownOnce,
+    F: Future<Output = Result<Idempotent<T>>>,
+{
+    let shown = Arc::new(shown);
+    let first = shown.clone();
+    let kept = Box::new(move |done: &T| shown(done).into().kept());
+    Ok(match ask(kept).await? {
+        Idempotent::Fresh(done) => Idempotent::Fresh(first(&done).into()),
+        Idempotent::Replayed(kept) => Idempotent::Replayed(kept),
+    })
 }

@@ -32,7 +32,6 @@ pub mod self_agents;
 pub mod self_apps;
 pub mod self_transfers;
 pub mod share_link;
-pub(crate) mod sharing;
 pub mod site;
 pub mod test_sessions;
 pub mod transfers;

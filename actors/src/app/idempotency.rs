@@ -3,7 +3,7 @@
 
 use rookery_domain::{
     Error, Result,
-    idempotency::{IdempotentRequest, StoredResponse},
+    idempotency::{Idempotent, IdempotentRequest, Kept, StoredResponse},
     principal::Caller,
 };
 
@@ -52,6 +52,38 @@ impl AppHandle {
         let first = first.replay_for(request)?;
         self.until_published().await?;
         Ok(Some(first))
+    }
+
+    /// Has the app do `op`, which makes what `made` finds in the reply; or answers as the same request
+    /// was answered before. `kept` is what a repeated request is told of what was made.
+    ///
+    /// # Errors
+    /// Those of [`AppHandle::apply`]; `conflict` when the key came with another body before.
+    pub async fn idempotent<T: 'static>(
+        &self,
+        request: Option<IdempotentRequest>,
+        kept: Kept<T>,
+        caller: Caller,
+        op: Op,
+        made: impl Fn(&Reply) -> Option<T> + Clone + Send + Sync + 'static,
+    ) -> Result<Idempotent<T>> {
+        let found = made.clone();
+        let reply = match request {
+            None => self.apply(caller, op).await?,
+            Some(request) => {
+                // What is kept for a reply of another kind than was asked for: the first caller is
+                // told `internal`, too.
+                let none = StoredResponse { status: 500, location: None, body: String::new() };
+                let idempotency = Idempotency::rendered(request, move |reply, _| {
+                    found(reply).map_or_else(|| none.clone(), |made| kept(&made))
+                });
+                self.apply_idempotent(caller, op, idempotency, 0).await?
+            }
+        };
+        match reply {
+            Reply::Replayed(first) => Ok(Idempotent::Replayed(first)),
+            reply => made(&reply).map(Idempotent::Fresh).ok_or_else(Error::unknown_outcome),
+        }
     }
 
     /// As [`AppHandle::apply`], but a repeated request is answered as the first one was.

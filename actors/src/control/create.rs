@@ -8,7 +8,7 @@ use rookery_domain::{
     advisory::{Difference, Report},
     app::{AppRecord, AppStatus},
     id::{AgentId, AppId, HistoryId, HumanId, OrgId},
-    idempotency::{Idempotent, IdempotentRequest, StoredResponse},
+    idempotency::{Idempotent, IdempotentRequest, Kept, StoredResponse},
     json::Object,
     manifest::{Manifest, Visibility, Warning},
     retention, slug,
@@ -61,12 +61,9 @@ pub struct CreateApp {
 pub struct IdempotentCreate {
     /// What makes it the same request.
     pub request: IdempotentRequest,
-    /// Renders the response to be stored, in the transaction that makes the app.
-    pub render: Box<RenderCreated>,
+    /// What is stored of the response, in the transaction that makes the app.
+    pub render: Kept<Created>,
 }
-
-/// Renders the response to a creation, without secrets.
-pub type RenderCreated = dyn Fn(&Created) -> StoredResponse + Send + Sync;
 
 /// One of an app's first rows.
 #[derive(Debug, Clone)]

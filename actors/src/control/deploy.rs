@@ -11,7 +11,7 @@ use rookery_domain::{
     advisory::Difference,
     app::AppRecord,
     id::AppId,
-    idempotency::Idempotent,
+    idempotency::{Idempotent, IdempotentRequest, Kept},
     manifest::{Collection, Manifest, Visibility, Warning},
     principal::Caller,
     row::Row,
@@ -74,6 +74,19 @@ impl Deployed {
             report,
             exposure: None,
         }
+    }
+
+    /// A deploy that a repeated request does not do again, but is told of it what is `kept`.
+    #[must_use]
+    pub fn once(request: IdempotentRequest, kept: Kept<Self>) -> Idempotency {
+        Idempotency::rendered(request, move |reply, root| {
+            let report = match reply {
+                Reply::Deployed(report) => DeployReport::clone(report),
+                _ => DeployReport::default(),
+            };
+            let (detail, visibility) = (AppDetail::of_root(root), root.record.visibility);
+            kept(&Self { detail, visibility, report, exposure: None })
+        })
     }
 }
 

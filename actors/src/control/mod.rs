@@ -18,7 +18,7 @@ mod transfers;
 mod versions;
 
 pub use advisories::{AdvisoryReport, AppAdvisories};
-pub use create::{CreateApp, Created, IdempotentCreate, RenderCreated, SeedRow};
+pub use create::{CreateApp, Created, IdempotentCreate, SeedRow};
 pub use deploy::{Deployed, Redeploy};
 pub use detail::{AppDetail, SharedCollection};
 pub use draft::{Bundle, Hold};

@@ -10,7 +10,7 @@ use crate::{
     http::{
         auth::permission::HumanSession,
         body::{BodyBound, RequestBody, StrictJson},
-        idempotency::{IdempotencyKey, IdempotentPost, ShownOnce},
+        idempotency::{IdempotencyKey, ShownOnce, answer_once},
         reply::Created,
     },
     state::AppState,
@@ -33,8 +33,8 @@ impl RequestBody for SignupSource {
 }
 
 impl ShownOnce for SignupSource {
-    fn without_secrets(&self) -> Self {
-        self.clone()
+    fn without_secrets(self) -> Self {
+        self
     }
 }
 
@@ -60,7 +60,6 @@ pub async fn record_signup_source(
     let make =
         move |keep| async move { directory.record_signup_source(caller.human, source, keep).await };
     let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());
-    IdempotentPost { key, principal, route: "POST /v1/self/signup-source" }
-        .answer(&state, &body, shown, make)
-        .await
+    let request = key.request(principal, &["POST /v1/self/signup-source"], &body);
+    answer_once(shown, |kept| state.rooms.directory.idempotent(request, kept, make)).await
 }

@@ -1,33 +1,26 @@
 //! `POST /v1/apps`: makes an app and deploys its first version.
 
-use std::sync::Arc;
-
 use axum::{
     Json,
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use rookery_actors::control::{
-    AppDetail, CreateApp, Created as Made, IdempotentCreate, RenderCreated,
-};
-use rookery_domain::{
-    Error, ErrorCode, Principal, PrincipalKind,
-    idempotency::{Idempotent, IdempotentRequest, StoredResponse},
-};
+use rookery_actors::control::{AppDetail, CreateApp, Created as Made, IdempotentCreate};
+use rookery_domain::{Error, ErrorCode, Principal, PrincipalKind};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
     bundle::{Deploy, DeployBody, DeployForm, DeployQuery, deploy_errors},
-    record::{self, AppRecordBody, OwnerBody, WarningBody},
+    record::{self, AppRecordBody, WarningBody},
     rehearsal::Rehearsal,
 };
 use crate::{
     error::ApiResult,
     http::{
         auth::permission::ClaimedAgent,
-        idempotency::{IdempotencyKey, replay},
-        reply::{Created, to_json},
+        idempotency::{IdempotencyKey, ShownOnce, answer_once},
+        reply::Created,
     },
     openapi::shapes::FileBytes,
     state::AppState,
@@ -48,6 +41,12 @@ pub struct CreatedApp {
     /// What was accepted and may not do what was meant: rules that do not run yet, keywords that JSON
     /// Schema does not know, a schema that no row fits, so many origins that proxies may refuse the head.
     pub warnings: Vec<WarningBody>,
+}
+
+impl ShownOnce for CreatedApp {
+    fn without_secrets(self) -> Self {
+        Self { app: self.app.without_secrets(), ..self }
+    }
 }
 
 /// Creates an app and deploys its first version.
@@ -82,13 +81,8 @@ pub async fn create(
     let principal = Principal::new(PrincipalKind::Agent, caller.agent.uuid());
     let owner = record::owner(&state, caller.owner)?;
     let dry_run = deploy.dry_run;
-    let idempotency = |key: String| IdempotentCreate {
-        request: IdempotentRequest::new(principal, &["POST /v1/apps", &key], deploy.hash()),
-        render: kept(&state, &owner),
-    };
-    // A dry run makes nothing, so there is nothing to make only once.
-    let idempotency = key.0.filter(|_| !dry_run).map(idempotency);
-    let request = CreateApp {
+    let request = key.request_hashed(principal, &["POST /v1/apps"], || deploy.hash());
+    let new = CreateApp {
         owner: caller.owner,
         org: deploy.org,
         agent: Some(caller.agent),
@@ -97,32 +91,24 @@ pub async fn create(
         slug: deploy.slug,
         input_data: deploy.input_data.unwrap_or_default(),
         dry_run,
-        idempotency,
+        idempotency: None,
     };
-    let made = match state.rooms.control().create(request).await? {
-        Idempotent::Fresh(made) => made,
-        Idempotent::Replayed(kept) => return Ok(replay(kept)),
-    };
+    let control = state.rooms.control().clone();
     if dry_run {
+        // It makes nothing, so there is nothing to make only once.
+        let made = control.create(new).await?.fresh().ok_or_else(Error::internal)?;
         return Ok(Json(Rehearsal::of_create(made)).into_response());
     }
-    let location = location(&made);
-    let warnings = record::warnings(made.warnings.clone());
-    let app = AppRecordBody::new(&state, AppDetail::of_created(&made), owner);
-    Ok(Created { location, record: CreatedApp { app, warnings } }.into_response())
-}
-
-fn location(made: &Made) -> String {
-    format!("/v1/apps/{}", made.record.id)
-}
-
-/// The answer as it is kept: the same, without secrets.
-fn kept(state: &AppState, owner: &OwnerBody) -> Box<RenderCreated> {
-    let (state, owner): (AppState, Arc<OwnerBody>) = (state.clone(), Arc::new(owner.clone()));
-    Box::new(move |made| {
-        let detail = AppDetail::of_created(made);
-        let app = AppRecordBody::without_secrets(&state, detail, OwnerBody::clone(&owner));
-        let body = CreatedApp { app, warnings: record::warnings(made.warnings.clone()) };
-        StoredResponse { status: 201, location: Some(location(made)), body: to_json(&body) }
-    })
+    let shown = move |made: &Made| Created {
+        location: format!("/v1/apps/{}", made.record.id),
+        record: CreatedApp {
+            app: AppRecordBody::new(&state, AppDetail::of_created(made), owner.clone()),
+            warnings: record::warnings(made.warnings.clone()),
+        },
+    };
+    let ask = |render| {
+        let idempotency = request.map(|request| IdempotentCreate { request, render });
+        control.create(CreateApp { idempotency, ..new })
+    };
+    answer_once(shown, ask).await
 }

@@ -17,7 +17,7 @@ use rookery_storage::apps::CollectionCounts;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use utoipa::ToSchema;
 
-use crate::{openapi::ids, state::AppState};
+use crate::{http::idempotency::ShownOnce, openapi::ids, state::AppState};
 
 /// An app, without its rows.
 #[derive(Clone, Serialize, ToSchema)]
@@ -258,9 +258,8 @@ impl From<SharedCollection> for CollectionBody {
 }
 
 impl AppRecordBody {
-    /// The record as the service keeps it in answers to be given again: without secrets.
-    #[must_use]
-    pub fn without_secrets(state: &AppState, detail: AppDetail, owner: OwnerBody) -> Self {
+    /// The record without its share link.
+    fn without_link(state: &AppState, detail: AppDetail, owner: OwnerBody) -> Self {
         let shown = detail.shown();
         let AppDetail { record, dormant: _, collections, totals } = detail;
         let limits = &state.config.limits;
@@ -300,7 +299,7 @@ impl AppRecordBody {
     #[must_use]
     pub fn new(state: &AppState, detail: AppDetail, owner: OwnerBody) -> Self {
         let share_url = share_url(state, &detail.record);
-        Self { share_url, ..Self::without_secrets(state, detail, owner) }
+        Self { share_url, ..Self::without_link(state, detail, owner) }
     }
 
     /// The record for a member's eyes: of what the app holds it tells what the member may know.
@@ -312,7 +311,7 @@ impl AppRecordBody {
         shared: Vec<SharedCollection>,
     ) -> Self {
         let collections = shared.into_iter().map(CollectionBody::from).collect();
-        Self { collections, usage: None, ..Self::without_secrets(state, detail, owner) }
+        Self { collections, usage: None, ..Self::without_link(state, detail, owner) }
     }
 
     /// The record of `app` as it is now. Wakes nothing.
@@ -331,6 +330,12 @@ impl AppRecordBody {
     /// As [`Self::of`], and never one that says that nothing was applied.
     pub async fn of_changed(state: &AppState, app: &AppHandle) -> Result<Self> {
         Self::of(state, app).await.map_err(Error::after_change)
+    }
+}
+
+impl ShownOnce for AppRecordBody {
+    fn without_secrets(self) -> Self {
+        Self { share_url: None, ..self }
     }
 }
 

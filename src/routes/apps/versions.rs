@@ -1,38 +1,29 @@
 //! `POST /v1/apps/:id/versions`: deploys a new version over an app.
 
-use std::sync::Arc;
-
 use axum::{
     Json,
     extract::State,
     response::{IntoResponse as _, Response},
 };
 use rookery_actors::{
-    app::{
-        deploy::DeployReport,
-        message::{Idempotency, Renderer, Reply},
-    },
-    control::{AppDetail, Redeploy},
+    app::deploy::DeployReport,
+    control::{Deployed, Redeploy},
 };
-use rookery_domain::{
-    Error, ErrorCode,
-    compat::Break,
-    idempotency::{Idempotent, IdempotentRequest, StoredResponse},
-};
+use rookery_domain::{Error, ErrorCode, compat::Break};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
     bundle::{Deploy, DeployQuery, RedeployBody, RedeployForm, deploy_errors},
-    record::{self, AppRecordBody, OwnerBody, WarningBody},
+    record::{self, AppRecordBody, WarningBody},
     rehearsal::Rehearsal,
 };
 use crate::{
     error::ApiResult,
     http::{
         auth::permission::OwnerAgent,
-        idempotency::{IdempotencyKey, replay},
-        reply::{Created, to_json},
+        idempotency::{IdempotencyKey, ShownOnce, answer_once},
+        reply::Created,
     },
     openapi::shapes::{BreakRecord, FileBytes},
     state::AppState,
@@ -70,6 +61,12 @@ impl DeployedVersion {
             rows_detached: report.detached,
             rows_reattached: report.reattached,
         }
+    }
+}
+
+impl ShownOnce for DeployedVersion {
+    fn without_secrets(self) -> Self {
+        Self { app: self.app.without_secrets(), ..self }
     }
 }
 
@@ -112,47 +109,24 @@ pub async fn deploy(
     let OwnerAgent { app, caller, .. } = owner;
     let named = record::owner(&state, app.record().owner)?;
     let dry_run = deploy.dry_run;
-    let route = "POST /v1/apps/{id}/versions";
-    let id = app.id().to_string();
-    let idempotency = |key: String| Idempotency {
-        request: IdempotentRequest::new(caller.principal(), &[route, &id, &key], deploy.hash()),
-        collection: None,
-        location_base: String::new(),
-        render: Some(kept(&state, &named)),
-    };
-    // A dry run makes nothing, so there is nothing to make only once.
-    let idempotency = key.0.filter(|_| !dry_run).map(idempotency);
+    let what = ["POST /v1/apps/{id}/versions", &app.id().to_string()];
+    let request = key.request_hashed(caller.principal(), &what, || deploy.hash());
     let force = deploy.force.unwrap_or_default();
-    let request = Redeploy { caller, bundle: deploy.bundle, force, dry_run, idempotency };
-    let control = state.rooms.control();
-    let deployed = match control.deploy(&app, request).await? {
-        Idempotent::Fresh(deployed) => deployed,
-        Idempotent::Replayed(kept) => return Ok(replay(kept)),
-    };
+    let new = Redeploy { caller, bundle: deploy.bundle, force, dry_run, idempotency: None };
+    let control = state.rooms.control().clone();
     if dry_run {
+        // It makes nothing, so there is nothing to make only once.
+        let deployed = control.deploy(&app, new).await?.fresh().ok_or_else(Error::internal)?;
         return Ok(Json(Rehearsal::of_version(deployed)).into_response());
     }
-    let location = format!("/v1/apps/{}", app.id());
-    let body = AppRecordBody::new(&state, deployed.detail, named);
-    let record = DeployedVersion::new(body, deployed.report);
-    Ok(Created { location, record }.into_response())
-}
-
-/// The answer as it is kept: the same, without secrets.
-fn kept(state: &AppState, owner: &OwnerBody) -> Renderer {
-    let (state, owner) = (state.clone(), owner.clone());
-    Renderer(Arc::new(move |reply, root| {
-        let detail = AppDetail::of_root(root);
-        let report = match reply {
-            Reply::Deployed(report) => DeployReport::clone(report),
-            _ => DeployReport::default(),
-        };
-        let app = AppRecordBody::without_secrets(&state, detail, owner.clone());
-        let record = DeployedVersion::new(app, report);
-        StoredResponse {
-            status: 201,
-            location: Some(format!("/v1/apps/{}", root.record.id)),
-            body: to_json(&record),
-        }
-    }))
+    let shown = move |deployed: &Deployed| {
+        let location = format!("/v1/apps/{}", deployed.detail.record.id);
+        let app = AppRecordBody::new(&state, deployed.detail.clone(), named.clone());
+        Created { location, record: DeployedVersion::new(app, deployed.report.clone()) }
+    };
+    let ask = |kept| {
+        let idempotency = request.map(|request| Deployed::once(request, kept));
+        control.deploy(&app, Redeploy { idempotency, ..new })
+    };
+    answer_once(shown, ask).await
 }

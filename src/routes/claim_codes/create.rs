@@ -11,7 +11,7 @@ use crate::{
     http::{
         auth::permission::HumanSession,
         body::Nothing,
-        idempotency::{IdempotencyKey, IdempotentPost, ShownOnce},
+        idempotency::{IdempotencyKey, ShownOnce, answer_once},
         reply::Created,
     },
     state::AppState,
@@ -33,8 +33,8 @@ pub struct ClaimCodeView {
 }
 
 impl ShownOnce for ClaimCodeView {
-    fn without_secrets(&self) -> Self {
-        Self { code: None, ..self.clone() }
+    fn without_secrets(self) -> Self {
+        Self { code: None, ..self }
     }
 }
 
@@ -60,7 +60,6 @@ pub async fn create(
     let by = SessionHolder { session, human };
     let make = move |keep| async move { directory.mint_claim_code(by, keep).await };
     let principal = Principal::new(PrincipalKind::Human, human.uuid());
-    IdempotentPost { key, principal, route: "POST /v1/self/claim-codes" }
-        .answer(&state, &body, shown, make)
-        .await
+    let request = key.request(principal, &["POST /v1/self/claim-codes"], &body);
+    answer_once(shown, |kept| state.rooms.directory.idempotent(request, kept, make)).await
 }

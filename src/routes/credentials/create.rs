@@ -2,17 +2,16 @@
 
 use std::{fmt, sync::Arc};
 
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use rookery_actors::app::{
-    access_ops::{self, AccessOp, AccessReply, NewToken},
-    message::{AppOp, Op, Reply},
+    access_ops::{self, AccessOp, NewToken},
+    message::{AppOp, Op},
 };
 use rookery_domain::{
-    Error, ErrorCode,
+    ErrorCode,
     access::Operation,
-    credentials::{CollectionRights, Mode, Rights, Scope, check_name},
+    credentials::{CollectionRights, Credential, Mode, Rights, Scope, check_name},
     id::CredentialId,
-    idempotency::Idempotent,
     limits::Limits,
     secret::{Secret, SecretKind},
 };
@@ -22,7 +21,7 @@ use serde::{
 };
 use utoipa::ToSchema;
 
-use super::record::CredentialBody;
+use super::record::{CredentialBody, answered};
 use crate::{
     error::ApiResult,
     http::{
@@ -31,11 +30,10 @@ use crate::{
             BodyBound, RequestBody, StrictJson,
             strict::{optional_word, optional_words, word, words},
         },
-        idempotency::{IdempotencyKey, replay},
+        idempotency::{IdempotencyKey, answer_once},
         reply::Created,
     },
     openapi::words::{CredentialMode, CredentialOperation, CredentialScope},
-    routes::sharing::OwnerPost,
 };
 
 /// Errors of this route.
@@ -180,20 +178,13 @@ pub async fn create(
         token: NewToken { hash: secret.hash(), prefix: secret.prefix().into() },
     };
     let id = app.id();
-    let kept = move |reply: &Reply| match reply {
-        Reply::Access(AccessReply::Credential(credential)) => Some(Created {
-            location: format!("/v1/apps/{id}/credentials/{}", credential.id),
-            record: CredentialBody::of(credential, None, credential.created_at),
-        }),
-        _ => None,
+    let shown = move |credential: &Arc<Credential>| Created {
+        location: format!("/v1/apps/{id}/credentials/{}", credential.id),
+        record: CredentialBody::of(credential, None, credential.created_at)
+            .with_token(secret.expose().to_owned()),
     };
     let op = Op::App(AppOp::Access(AccessOp::MintCredential(new)));
-    let making = OwnerPost { app, caller, route: "POST credentials".to_owned(), key };
-    let reply = match making.create(op, &body, kept).await? {
-        Idempotent::Replayed(kept) => return Ok(replay(kept)),
-        Idempotent::Fresh(reply) => reply,
-    };
-    let Created { location, record } = kept(&reply).ok_or_else(Error::unknown_outcome)?;
-    let record = record.with_token(secret.expose().to_owned());
-    Ok(Created { location, record }.into_response())
+    let what = ["POST credentials", &id.to_string()];
+    let request = key.request(caller.principal(), &what, &body);
+    answer_once(shown, |kept| app.idempotent(request, kept, caller, op, answered)).await
 }

@@ -19,6 +19,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
+    http::idempotency::ShownOnce,
     openapi::{ids, shapes::PrincipalRecord, words},
     state::AppState,
 };
@@ -126,6 +127,21 @@ impl CredentialBody {
     #[must_use]
     pub fn with_token(self, token: String) -> Self {
         Self { token: Some(token), ..self }
+    }
+}
+
+impl ShownOnce for CredentialBody {
+    fn without_secrets(self) -> Self {
+        Self { token: None, ..self }
+    }
+}
+
+/// The credential that the app has answered with.
+#[must_use]
+pub fn answered(reply: &Reply) -> Option<Arc<Credential>> {
+    match reply {
+        Reply::Access(AccessReply::Credential(credential)) => Some(credential.clone()),
+        _ => None,
     }
 }
 

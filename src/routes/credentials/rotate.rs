@@ -1,35 +1,31 @@
 //! `POST /v1/apps/:id/credentials/:credentialId/rotate`: gives a credential another token.
 
-use axum::{
-    Json,
-    extract::State,
-    response::{IntoResponse as _, Response},
-};
+use std::sync::Arc;
+
+use axum::{extract::State, response::Response};
 use rookery_actors::app::{
-    access_ops::{AccessOp, AccessReply, NewToken},
-    message::{AppOp, Op, Reply},
+    access_ops::{AccessOp, NewToken},
+    message::{AppOp, Op},
 };
 use rookery_domain::{
     Error, ErrorCode, Result,
-    credentials::{OVERLAP_S_DEFAULT, OVERLAP_S_MAX},
+    credentials::{Credential, OVERLAP_S_DEFAULT, OVERLAP_S_MAX},
     id::CredentialId,
-    idempotency::Idempotent,
     limits::Limits,
     secret::{Secret, SecretKind},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::record::CredentialBody;
+use super::record::{CredentialBody, answered};
 use crate::{
     error::ApiResult,
     http::{
         auth::permission::AppOwner,
         body::{BodyBound, OptionalJson, RequestBody, strict::whole},
-        idempotency::{IdempotencyKey, replay},
+        idempotency::{Answer, IdempotencyKey, answer_once},
         params::PathId,
     },
-    routes::sharing::OwnerPost,
     state::AppState,
 };
 
@@ -83,22 +79,15 @@ pub async fn rotate(
     let overlap_s = body.overlap_s.unwrap_or(OVERLAP_S_DEFAULT);
     let op = Op::App(AppOp::Access(AccessOp::RotateCredential { id, token, overlap_s }));
     let now = state.clock.now();
-    let kept = move |reply: &Reply| match reply {
-        Reply::Access(AccessReply::Credential(credential)) => {
-            Some(CredentialBody::answered(credential, now))
-        }
-        _ => None,
+    let shown = move |credential: &Arc<Credential>| Answer {
+        location: None,
+        record: CredentialBody::answered(credential, now).with_token(secret.expose().to_owned()),
     };
-    let route = format!("POST credentials/{id}/rotate");
-    let making = OwnerPost { app: app.clone(), caller, route, key };
-    let reply = match making.change(op, &body, kept).await {
-        Ok(Idempotent::Replayed(kept)) => return Ok(replay(kept)),
-        Ok(Idempotent::Fresh(reply)) => reply,
-        Err(refused) => {
-            let control = state.rooms.control();
-            return Err(control.explain_credential(&app, id, refused).await.into());
-        }
+    let what = [&*format!("POST credentials/{id}/rotate"), &*app.id().to_string()];
+    let request = key.request(caller.principal(), &what, &body);
+    let ask = async |kept| match app.idempotent(request, kept, caller, op, answered).await {
+        Err(refused) => Err(state.rooms.control().explain_credential(&app, id, refused).await),
+        rotated => rotated,
     };
-    let record = kept(&reply).ok_or_else(Error::unknown_outcome)?;
-    Ok(Json(record.with_token(secret.expose().to_owned())).into_response())
+    answer_once(shown, ask).await
 }

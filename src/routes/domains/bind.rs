@@ -17,7 +17,7 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::{BodyBound, RequestBody, StrictJson},
-        idempotency::{IdempotencyKey, IdempotentPost},
+        idempotency::{IdempotencyKey, answer_once},
         reply::Created,
     },
     state::{AppState, State as Shared},
@@ -89,7 +89,8 @@ pub async fn bind(
             bound => bound,
         }
     };
-    IdempotentPost { key, principal, route: &route }.answer(&state, &body, shown, make).await
+    let request = key.request(principal, &[&route], &body);
+    answer_once(shown, |kept| state.rooms.directory.idempotent(request, kept, make)).await
 }
 
 /// The refusal of a name that an app has of which `account` is the owner too, and may be told.

@@ -173,7 +173,7 @@ impl DomainBody {
 
 impl ShownOnce for DomainBody {
     /// The proof token is no secret: it is published in the DNS.
-    fn without_secrets(&self) -> Self {
-        self.clone()
+    fn without_secrets(self) -> Self {
+        self
     }
 }

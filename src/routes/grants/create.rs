@@ -1,9 +1,8 @@
 //! `POST /v1/apps/:id/grants`: makes a grant link.
 
-use axum::{
-    extract::State,
-    response::{IntoResponse as _, Response},
-};
+use std::sync::Arc;
+
+use axum::{extract::State, response::Response};
 use rookery_actors::app::{
     access_ops::{self, AccessOp, AccessReply},
     message::{AppOp, Op, Reply},
@@ -11,9 +10,8 @@ use rookery_actors::app::{
 use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
     expiry::Expiry,
-    grants::GRANT_USES_MAX,
+    grants::{GRANT_USES_MAX, Grant},
     id::GrantId,
-    idempotency::Idempotent,
     limits::Limits,
     secret::{Secret, SecretKind},
 };
@@ -26,10 +24,9 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::{BodyBound, RequestBody, StrictJson, strict::whole},
-        idempotency::{IdempotencyKey, replay},
+        idempotency::{IdempotencyKey, answer_once},
         reply::Created,
     },
-    routes::sharing::OwnerPost,
     state::AppState,
 };
 
@@ -94,21 +91,17 @@ pub async fn create(
         expiry: Expiry::of(body.expires_at, body.expires_in_s)?,
     };
     let (id, url) = (app.id(), state.app_url(app.id(), &app.record().slug));
-    let kept = move |reply: &Reply| match reply {
-        Reply::Access(AccessReply::Grant(grant)) => Some(Created {
-            location: format!("/v1/apps/{id}/grants/{}", grant.id),
-            // No link is made for a role that is not declared.
-            record: GrantBody::of(grant, true, now),
-        }),
+    let shown = move |grant: &Arc<Grant>| Created {
+        location: format!("/v1/apps/{id}/grants/{}", grant.id),
+        // No link is made for a role that is not declared.
+        record: GrantBody::of(grant, true, now)
+            .with_url(format!("{url}s/grant/{}", token.expose())),
+    };
+    let made = |reply: &Reply| match reply {
+        Reply::Access(AccessReply::Grant(grant)) => Some(grant.clone()),
         _ => None,
     };
     let op = Op::App(AppOp::Access(AccessOp::MintGrant(new)));
-    let making = OwnerPost { app, caller, route: "POST grants".to_owned(), key };
-    let reply = match making.create(op, &body, kept).await? {
-        Idempotent::Replayed(kept) => return Ok(replay(kept)),
-        Idempotent::Fresh(reply) => reply,
-    };
-    let Created { location, record } = kept(&reply).ok_or_else(Error::unknown_outcome)?;
-    let record = record.with_url(format!("{url}s/grant/{}", token.expose()));
-    Ok(Created { location, record }.into_response())
+    let request = key.request(caller.principal(), &["POST grants", &id.to_string()], &body);
+    answer_once(shown, |kept| app.idempotent(request, kept, caller, op, made)).await
 }

@@ -6,7 +6,10 @@ use rookery_domain::{Principal, Timestamp, grants::Grant, id::GrantId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::openapi::{ids, shapes::PrincipalRecord, words};
+use crate::{
+    http::idempotency::ShownOnce,
+    openapi::{ids, shapes::PrincipalRecord, words},
+};
 
 /// A grant link.
 #[derive(Clone, Serialize, ToSchema)]
@@ -60,5 +63,11 @@ impl GrantBody {
     #[must_use]
     pub fn with_url(self, url: String) -> Self {
         Self { url: Some(url), ..self }
+    }
+}
+
+impl ShownOnce for GrantBody {
+    fn without_secrets(self) -> Self {
+        Self { url: None, ..self }
     }
 }

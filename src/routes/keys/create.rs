@@ -9,7 +9,7 @@ use crate::{
     http::{
         auth::permission::AgentKey,
         body::Nothing,
-        idempotency::{IdempotencyKey, IdempotentPost},
+        idempotency::{IdempotencyKey, answer_once},
     },
     state::AppState,
 };
@@ -32,7 +32,7 @@ pub async fn create(
     let directory = state.rooms.directory.clone();
     let make = move |keep| async move { directory.mint_key(caller.agent, caller.key, keep).await };
     let principal = Principal::new(PrincipalKind::Agent, caller.agent.uuid());
-    IdempotentPost { key, principal, route: "POST /v1/keys" }
-        .answer(&state, &body, IssuedKey::created, make)
+    let request = key.request(principal, &["POST /v1/keys"], &body);
+    answer_once(IssuedKey::created, |kept| state.rooms.directory.idempotent(request, kept, make))
         .await
 }

@@ -104,7 +104,7 @@ impl std::fmt::Debug for IssuedKey {
 }
 
 impl ShownOnce for IssuedKey {
-    fn without_secrets(&self) -> Self {
-        Self { secret: None, ..self.clone() }
+    fn without_secrets(self) -> Self {
+        Self { secret: None, ..self }
     }
 }

@@ -1,16 +1,16 @@
 //! `POST /v1/apps/:id/members`: adds a member by its address.
 
-use axum::{
-    extract::State,
-    response::{IntoResponse as _, Response},
-};
+use std::sync::Arc;
+
+use axum::{extract::State, response::Response};
 use rookery_actors::{
     app::{access_ops::AccessReply, message::Reply},
-    directory::Invited,
+    directory::{Human, Invited},
     task::to_the_end,
 };
 use rookery_domain::{
-    Error, ErrorCode, Result, app::AppRecord, email::Email, id::HumanId, idempotency::Idempotent,
+    ErrorCode, Result, app::AppRecord, email::Email, id::HumanId, idempotency::Idempotent,
+    members::Member,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -21,12 +21,11 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::{BodyBound, RequestBody, StrictJson},
-        idempotency::{IdempotencyKey, replay},
+        idempotency::{IdempotencyKey, answer_once},
         reply::Created,
     },
     mail::{Letter, sender},
     push::{Addressee, PushMessage},
-    routes::sharing::OwnerPost,
     state::{AppState, State as Shared},
 };
 
@@ -69,35 +68,41 @@ pub async fn add(
     let email = Email::parse(&body.email)?;
     let AppOwner { app, caller, .. } = owner;
     let adder = caller.account();
-    let making = OwnerPost { app: app.clone(), caller, route: "POST members".to_owned(), key };
-    if let Some(kept) = making.first_response(&body).await? {
-        return Ok(replay(kept));
-    }
-    let made = to_the_end(async move {
-        let (directory, role) = (&state.rooms.directory, body.custom_role.as_deref());
-        let invited = state.rooms.control().invitation(directory, &app, &email, role).await?;
-        let (invited, op) = invited;
-        let (id, human) = (app.id(), invited.human.clone());
-        let kept = move |reply: &Reply| match reply {
-            Reply::Access(AccessReply::Member(member)) => Some(Created {
-                location: format!("/v1/apps/{id}/members/{}", member.human),
-                record: MemberBody::of_human(member, Some(&human)),
-            }),
-            _ => None,
-        };
-        let answer = kept.clone();
-        let reply = match making.create(op, &body, kept).await? {
-            Idempotent::Replayed(kept) => return Ok(replay(kept)),
-            Idempotent::Fresh(reply) => reply,
-        };
-        let record = app.record();
-        if let Err(error) = tell(&state, &invited, &email, &record, adder) {
-            // The member is there all the same; its address finds the app without the mail too.
-            tracing::warn!(app.id = %record.id, %error, "an invitation was not mailed");
+    let id = app.id();
+    let request = key.request(caller.principal(), &["POST members", &id.to_string()], &body);
+    let shown = move |(member, human): &(Arc<Member>, Arc<Human>)| Created {
+        location: format!("/v1/apps/{id}/members/{}", member.human),
+        record: MemberBody::of_human(member, Some(human)),
+    };
+    let ask = async move |kept| {
+        // Before anybody is invited.
+        if let Some(request) = &request
+            && let Some(first) = app.first_response(request).await?
+        {
+            return Ok(Idempotent::Replayed(first));
         }
-        Ok(answer(&reply).ok_or_else(Error::unknown_outcome)?.into_response())
-    });
-    Ok(made.await?)
+        to_the_end(async move {
+            let (directory, role) = (&state.rooms.directory, body.custom_role.as_deref());
+            let invited = state.rooms.control().invitation(directory, &app, &email, role).await?;
+            let (invited, op) = invited;
+            let human = invited.human.clone();
+            let made = move |reply: &Reply| match reply {
+                Reply::Access(AccessReply::Member(member)) => Some((member.clone(), human.clone())),
+                _ => None,
+            };
+            let added = app.idempotent(request, kept, caller, op, made).await?;
+            let record = app.record();
+            if let Idempotent::Fresh(_) = added
+                && let Err(error) = tell(&state, &invited, &email, &record, adder)
+            {
+                // The member is there all the same; its address finds the app without the mail too.
+                tracing::warn!(app.id = %record.id, %error, "an invitation was not mailed");
+            }
+            Ok(added)
+        })
+        .await
+    };
+    answer_once(shown, ask).await
 }
 
 /// Mails an invitation, or tells the browsers of somebody who has an account. The link is of this

@@ -11,6 +11,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
+    http::idempotency::ShownOnce,
     openapi::{ids, words::MemberRole},
     state::State,
 };
@@ -78,5 +79,11 @@ impl MemberBody {
     pub fn of_owner(state: &State, app: &AppRecord) -> Result<Self> {
         let member = Member { human: app.owner, custom_role: None, created_at: app.created_at };
         Ok(Self { role: Tier::Owner.as_str(), ..Self::of(state, &member)? })
+    }
+}
+
+impl ShownOnce for MemberBody {
+    fn without_secrets(self) -> Self {
+        self
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     http::{
         auth::org::OrgAdmin,
         body::{BodyBound, RequestBody, StrictJson, strict::optional_word},
-        idempotency::{IdempotencyKey, IdempotentPost},
+        idempotency::{IdempotencyKey, answer_once},
         reply::Created,
     },
     push::{Addressee, PushMessage},
@@ -77,7 +77,6 @@ pub async fn add(
         Ok(added)
     };
     let route = format!("POST /v1/orgs/{org}/members");
-    IdempotentPost { key, principal: caller.principal(), route: &route }
-        .answer(&state, &body, shown, make)
-        .await
+    let request = key.request(caller.principal(), &[&route], &body);
+    answer_once(shown, |kept| state.rooms.directory.idempotent(request, kept, make)).await
 }

@@ -40,7 +40,7 @@ impl OrgMemberBody {
 }
 
 impl ShownOnce for OrgMemberBody {
-    fn without_secrets(&self) -> Self {
-        self.clone()
+    fn without_secrets(self) -> Self {
+        self
     }
 }

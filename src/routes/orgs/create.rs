@@ -10,7 +10,7 @@ use crate::{
     http::{
         auth::permission::Account,
         body::StrictJson,
-        idempotency::{IdempotencyKey, IdempotentPost},
+        idempotency::{IdempotencyKey, answer_once},
         reply::Created,
     },
     state::AppState,
@@ -41,11 +41,8 @@ pub async fn create(
         location: format!("/v1/orgs/{}", made.org.id),
         record: OrgBody::of(made),
     };
-    let principal = caller.caller.principal();
     let account = caller.account;
-    IdempotentPost { key, principal, route: "POST /v1/orgs" }
-        .answer(&state, &body, shown, async move |keep| {
-            directory.create_org(account, name, keep).await
-        })
-        .await
+    let make = move |keep| async move { directory.create_org(account, name, keep).await };
+    let request = key.request(caller.caller.principal(), &["POST /v1/orgs"], &body);
+    answer_once(shown, |kept| state.rooms.directory.idempotent(request, kept, make)).await
 }

@@ -109,7 +109,7 @@ impl OrgBody {
 }
 
 impl ShownOnce for OrgBody {
-    fn without_secrets(&self) -> Self {
-        self.clone()
+    fn without_secrets(self) -> Self {
+        self
     }
 }

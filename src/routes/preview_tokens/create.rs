@@ -1,18 +1,17 @@
 //! `POST /v1/apps/:id/preview-tokens`: makes a preview token.
 
-use axum::{
-    extract::State,
-    response::{IntoResponse as _, Response},
-};
+use std::sync::Arc;
+
+use axum::{extract::State, response::Response};
 use rookery_actors::app::{
     access_ops::{self, AccessOp, AccessReply},
     message::{AppOp, Op, Reply},
 };
 use rookery_domain::{
-    Error, ErrorCode, Timestamp,
+    ErrorCode, Timestamp,
     expiry::Expiry,
     id::PreviewId,
-    idempotency::Idempotent,
+    previews::Preview,
     secret::{Secret, SecretKind},
 };
 use serde::{Deserialize, Serialize};
@@ -24,10 +23,9 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::{BodyBound, OptionalJson, RequestBody, strict::whole},
-        idempotency::{IdempotencyKey, replay},
+        idempotency::{IdempotencyKey, answer_once},
         reply::Created,
     },
-    routes::sharing::OwnerPost,
     state::AppState,
 };
 
@@ -72,21 +70,17 @@ pub async fn create(
     let expiry = Expiry::of(body.expires_at, body.expires_in_s)?;
     let new = access_ops::NewPreview { id: PreviewId::new(), hash: secret.hash(), expiry };
     let (id, url) = (app.id(), state.app_url(app.id(), &app.record().slug));
-    let kept = move |reply: &Reply| match reply {
-        Reply::Access(AccessReply::Preview(preview)) => Some(Created {
-            location: format!("/v1/apps/{id}/preview-tokens/{}", preview.id),
-            record: PreviewBody::of(preview),
-        }),
+    let shown = move |preview: &Arc<Preview>| Created {
+        location: format!("/v1/apps/{id}/preview-tokens/{}", preview.id),
+        record: PreviewBody::of(preview)
+            .with_token(secret.expose().to_owned(), format!("{url}s/preview/{}", secret.expose())),
+    };
+    let made = |reply: &Reply| match reply {
+        Reply::Access(AccessReply::Preview(preview)) => Some(preview.clone()),
         _ => None,
     };
     let op = Op::App(AppOp::Access(AccessOp::MintPreview(new)));
-    let making = OwnerPost { app, caller, route: "POST preview-tokens".to_owned(), key };
-    let reply = match making.create(op, &body, kept).await? {
-        Idempotent::Replayed(kept) => return Ok(replay(kept)),
-        Idempotent::Fresh(reply) => reply,
-    };
-    let Created { location, record } = kept(&reply).ok_or_else(Error::unknown_outcome)?;
-    let url = format!("{url}s/preview/{}", secret.expose());
-    let record = record.with_token(secret.expose().to_owned(), url);
-    Ok(Created { location, record }.into_response())
+    let what = ["POST preview-tokens", &id.to_string()];
+    let request = key.request(caller.principal(), &what, &body);
+    answer_once(shown, |kept| app.idempotent(request, kept, caller, op, made)).await
 }

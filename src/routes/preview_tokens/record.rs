@@ -4,7 +4,10 @@ use rookery_domain::{Principal, Timestamp, id::PreviewId, previews::Preview};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::openapi::{ids, shapes::PrincipalRecord};
+use crate::{
+    http::idempotency::ShownOnce,
+    openapi::{ids, shapes::PrincipalRecord},
+};
 
 /// A preview token.
 #[derive(Clone, Serialize, ToSchema)]
@@ -41,5 +44,11 @@ impl PreviewBody {
     #[must_use]
     pub fn with_token(self, token: String, url: String) -> Self {
         Self { token: Some(token), url: Some(url), ..self }
+    }
+}
+
+impl ShownOnce for PreviewBody {
+    fn without_secrets(self) -> Self {
+        Self { token: None, url: None, ..self }
     }
 }

@@ -1,7 +1,6 @@
 //! `POST /v1/self/push-subscriptions`: keeps a browser's push subscription.
 
 use axum::{
-    Json,
     extract::State,
     response::{IntoResponse as _, Response},
 };
@@ -18,8 +17,8 @@ use crate::{
     http::{
         auth::permission::HumanSession,
         body::{BodyBound, RequestBody, StrictJson, strict::whole},
-        idempotency::{IdempotencyKey, replay},
-        reply::{self, Created},
+        idempotency::{Answer, IdempotencyKey, ShownOnce, ask_once, replay},
+        reply,
     },
     push::{Subscription, subscription::hash},
     state::AppState,
@@ -78,6 +77,13 @@ pub struct PushSubscription {
     expires_at: Option<Timestamp>,
 }
 
+impl ShownOnce for PushSubscription {
+    /// Whoever knows an endpoint may speak to its browser: it is kept sealed, and in no answer.
+    fn without_secrets(self) -> Self {
+        Self { endpoint: String::new(), ..self }
+    }
+}
+
 /// Saves a browser's push subscription, or updates the one with the same endpoint.
 ///
 /// The browser is told when an app is shared with the human or offered to it, and when it is added
@@ -101,7 +107,7 @@ pub async fn save_push_subscription(
     StrictJson(body): StrictJson<PushSubscriptionJson>,
 ) -> ApiResult<Response> {
     let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());
-    let request = key.request(principal, ROUTE, &body);
+    let request = key.request(principal, &[ROUTE], &body);
     let PushSubscriptionJson { endpoint, keys, expiration_time } = body;
     let browser = Subscription::parse(&endpoint, &keys.p256dh, &keys.auth, state.push.egress())?;
     let expires_at = expiration_time.map(at_millis).transpose()?;
@@ -114,27 +120,21 @@ pub async fn save_push_subscription(
         expires_at,
     };
     let sent = endpoint.clone();
-    let shown = move |kept: &Kept| PushSubscription {
-        endpoint: endpoint.clone(),
-        created_at: kept.created_at,
-        updated_at: now,
-        expires_at,
-    };
-    let first = shown.clone();
-    // Whoever knows an endpoint may speak to its browser: it is kept sealed, and in no answer.
-    let answer = move |kept: &Kept| StoredResponse {
-        status: if kept.is_new { 201 } else { 200 },
+    let shown = move |kept: &Kept| Answer {
         location: kept.is_new.then(|| LOCATION.to_owned()),
-        body: reply::to_json(&PushSubscription { endpoint: String::new(), ..shown(kept) }),
+        record: PushSubscription {
+            endpoint: endpoint.clone(),
+            created_at: kept.created_at,
+            updated_at: now,
+            expires_at,
+        },
     };
     let directory = state.rooms.directory.clone();
     let make = async move |answer| directory.keep_push_subscription(new, now, answer).await;
-    Ok(match state.rooms.directory.idempotent(request, answer, make).await? {
+    let directory = &state.rooms.directory;
+    Ok(match ask_once(shown, |kept| directory.idempotent(request, kept, make)).await? {
+        Idempotent::Fresh(answer) => answer.into_response(),
         Idempotent::Replayed(kept) => replay(with_endpoint(kept, sent)?),
-        Idempotent::Fresh(kept) if kept.is_new => {
-            Created { location: LOCATION.to_owned(), record: first(&kept) }.into_response()
-        }
-        Idempotent::Fresh(kept) => Json(first(&kept)).into_response(),
     })
 }
 

@@ -8,7 +8,7 @@ use crate::{
     http::{
         auth::permission::HumanSession,
         body::Nothing,
-        idempotency::{IdempotencyKey, IdempotentPost},
+        idempotency::{IdempotencyKey, answer_once},
         params::PathId,
     },
     routes::keys::record::IssuedKey,
@@ -38,7 +38,7 @@ pub async fn rotate_key(
     let make = move |keep| async move { directory.rotate_agent(caller.human, id, keep).await };
     let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());
     let route = format!("POST /v1/self/agents/{id}/rotate-key");
-    IdempotentPost { key, principal, route: &route }
-        .answer(&state, &body, IssuedKey::created, make)
+    let request = key.request(principal, &[&route], &body);
+    answer_once(IssuedKey::created, |kept| state.rooms.directory.idempotent(request, kept, make))
         .await
 }

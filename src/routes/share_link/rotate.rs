@@ -1,12 +1,10 @@
 //! `POST /v1/apps/:id/share-link/rotate`: another share link.
 
-use axum::{
-    Json,
-    extract::State,
-    response::{IntoResponse as _, Response},
-};
+use std::sync::Arc;
+
+use axum::{extract::State, response::Response};
 use rookery_actors::app::message::Reply;
-use rookery_domain::{Error, ErrorCode, idempotency::Idempotent};
+use rookery_domain::{ErrorCode, app::AppRecord};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -15,9 +13,9 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::Nothing,
-        idempotency::{IdempotencyKey, replay},
+        idempotency::{Answer, IdempotencyKey, ShownOnce, answer_once},
     },
-    routes::{apps::record::share_url, sharing::OwnerPost},
+    routes::apps::record::share_url,
     state::AppState,
 };
 
@@ -29,6 +27,12 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLar
 pub struct ShareLinkBody {
     /// The link; null in a replayed answer, the app's record shows it.
     share_url: Option<String>,
+}
+
+impl ShownOnce for ShareLinkBody {
+    fn without_secrets(self) -> Self {
+        Self { share_url: None }
+    }
 }
 
 /// Replaces an app's share link.
@@ -48,13 +52,15 @@ pub async fn rotate(
 ) -> ApiResult<Response> {
     let AppOwner { app, caller, .. } = owner;
     let op = state.rooms.control().share_rotation(&app);
-    let kept = |_: &Reply| Some(ShareLinkBody { share_url: None });
-    let making = OwnerPost { app, caller, route: "POST share-link/rotate".to_owned(), key };
-    match making.change(op, &body, kept).await? {
-        Idempotent::Replayed(kept) => Ok(replay(kept)),
-        Idempotent::Fresh(Reply::App(record)) => {
-            Ok(Json(ShareLinkBody { share_url: share_url(&state, &record) }).into_response())
-        }
-        Idempotent::Fresh(_) => Err(Error::unknown_outcome().into()),
-    }
+    let shown = move |record: &Arc<AppRecord>| Answer {
+        location: None,
+        record: ShareLinkBody { share_url: share_url(&state, record) },
+    };
+    let changed = |reply: &Reply| match reply {
+        Reply::App(record) => Some(record.clone()),
+        _ => None,
+    };
+    let what = ["POST share-link/rotate", &app.id().to_string()];
+    let request = key.request(caller.principal(), &what, &body);
+    answer_once(shown, |kept| app.idempotent(request, kept, caller, op, changed)).await
 }

@@ -10,7 +10,7 @@ use crate::{
     http::{
         auth::{credential_watch::CredentialWatch, permission::AppOwner},
         body::Nothing,
-        idempotency::{IdempotencyKey, IdempotentPost, ShownOnce},
+        idempotency::{IdempotencyKey, ShownOnce, answer_once},
         reply::Created,
     },
     state::AppState,
@@ -31,8 +31,8 @@ pub struct TestSessionBody {
 }
 
 impl ShownOnce for TestSessionBody {
-    fn without_secrets(&self) -> Self {
-        Self { token: None, ..self.clone() }
+    fn without_secrets(self) -> Self {
+        Self { token: None, ..self }
     }
 }
 
@@ -67,7 +67,6 @@ pub async fn create(
         directory.create_test_session(id, human, by, keep).await
     };
     let route = format!("POST /v1/apps/{id}/test-session-tokens");
-    IdempotentPost { key, principal: caller.principal(), route: &route }
-        .answer(&state, &body, shown, make)
-        .await
+    let request = key.request(caller.principal(), &[&route], &body);
+    answer_once(shown, |kept| state.rooms.directory.idempotent(request, kept, make)).await
 }

@@ -12,7 +12,7 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::{BodyBound, RequestBody, StrictJson},
-        idempotency::{IdempotencyKey, IdempotentPost},
+        idempotency::{IdempotencyKey, answer_once},
         reply::Created,
     },
     mail::{Letter, sender},
@@ -88,5 +88,6 @@ pub async fn create(
         shared.push.tell(Addressee::Holder(email), PushMessage::offered(&slug, &by_name));
         Ok(offer)
     };
-    IdempotentPost { key, principal, route: &route }.answer(&state, &body, shown, make).await
+    let request = key.request(principal, &[&route], &body);
+    answer_once(shown, |kept| state.rooms.directory.idempotent(request, kept, make)).await
 }

@@ -140,7 +140,7 @@ impl TransferBody {
 }
 
 impl ShownOnce for TransferBody {
-    fn without_secrets(&self) -> Self {
-        self.clone()
+    fn without_secrets(self) -> Self {
+        self
     }
 }

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 
 use rookery_domain::{
     Timestamp,
-    idempotency::{IdempotentRequest, StoredResponse},
+    idempotency::{IdempotentRequest, Kept, StoredResponse},
 };
 
 use super::global::{NewResponse, put_in};
@@ -21,7 +21,7 @@ pub struct KeepResponse<T>(Option<Arc<Keeping<T>>>);
 struct Keeping<T> {
     request: IdempotentRequest,
     now: Timestamp,
-    response: Box<dyn Fn(&T) -> StoredResponse + Send + Sync>,
+    response: Kept<T>,
 }
 
 impl<T> KeepResponse<T> {

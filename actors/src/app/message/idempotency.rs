@@ -23,6 +23,18 @@ pub struct Idempotency {
     pub render: Option<Renderer>,
 }
 
+impl Idempotency {
+    /// For an operation whose response `render` makes of its reply and of the app after it.
+    #[must_use]
+    pub fn rendered(
+        request: IdempotentRequest,
+        render: impl Fn(&Reply, &Root) -> StoredResponse + Send + Sync + 'static,
+    ) -> Self {
+        let render = Some(Renderer(Arc::new(render)));
+        Self { request, collection: None, location_base: String::new(), render }
+    }
+}
+
 /// An [`Idempotency`] of which storage knew no first response.
 #[derive(Debug, Clone)]
 pub struct CheckedIdempotency {

@@ -1,23 +1,18 @@
 //! `POST /apps/:id/versions/:number`: deploys the content of an earlier version as a new one,
 //! through the gate that every deploy goes through.
 
-use std::sync::Arc;
-
 use axum::response::Response;
-use rookery_actors::{
-    app::message::{Idempotency, Renderer},
-    control::RollBack,
-};
+use rookery_actors::control::{Deployed, RollBack};
 use rookery_domain::{
     Error,
-    idempotency::{Idempotent, IdempotentRequest, StoredResponse},
+    idempotency::{Idempotent, StoredResponse},
 };
 use serde::Deserialize;
 
 use super::one;
 use crate::{
     error::{ApiError, ApiResult},
-    http::{auth::permission::AppOwner, idempotency::hash_json, params::Path, reply::to_json},
+    http::{auth::permission::AppOwner, idempotency::IdempotencyKey, params::Path, reply::to_json},
     routes::site::{
         desk::Desk,
         form_token::FormToken,
@@ -38,8 +33,8 @@ pub struct Form {
 }
 
 /// What is kept of a version that was made: its number.
-fn made(version: u32) -> StoredResponse {
-    StoredResponse { status: 201, location: None, body: to_json(&version) }
+fn made(deployed: &Deployed) -> StoredResponse {
+    StoredResponse { status: 201, location: None, body: to_json(&deployed.report.version) }
 }
 
 /// The version that was made by an earlier request of the same form.
@@ -67,15 +62,10 @@ async fn roll_back(
     let AppOwner { app, caller, .. } = owner?;
     let version = one::parse(number)?;
     let force = form.force.is_some();
-    let idempotency = form.form.key(&[&*app.id().to_string(), number])?.map(|key| {
-        let parts = ["roll back", key.to_str().unwrap_or_default()];
-        Idempotency {
-            request: IdempotentRequest::new(caller.principal(), &parts, hash_json(&force)),
-            collection: None,
-            location_base: String::new(),
-            render: Some(Renderer(Arc::new(|_, root| made(root.record.version)))),
-        }
-    });
+    let key = form.form.key(&[&*app.id().to_string(), number])?;
+    let key = IdempotencyKey(key.and_then(|key| key.to_str().map(str::to_owned).ok()));
+    let once = key.request(caller.principal(), &["roll back"], &force);
+    let idempotency = once.map(|request| Deployed::once(request, Box::new(made)));
     let request = RollBack { caller, number: version, force, dry_run: false, idempotency };
     match desk.state.rooms.control().roll_back(&app, request).await {
         // A version that is not there has no page.
