@@ -33,7 +33,7 @@ pub const ERRORS: &[ErrorCode] = &[
 /// Live or in the trash, append-only or not: its content is destroyed, in the feed's history and
 /// in kept answers too, and cannot be restored. A repeated create whose kept answer was destroyed
 /// is no longer recognised, and creates a row. With `if_match` or `If-Match` a row that has moved
-/// on is `conflict`. Only for the owner.
+/// on is `conflict`; of one in the trash the answer holds no `details.current`. Only for the owner.
 #[utoipa::path(
     delete,
     path = "/v1/apps/{id}/collections/{name}/{key}/purge",
