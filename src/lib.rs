@@ -5,6 +5,7 @@
 
 pub mod boot;
 pub mod cli;
+mod closing;
 pub mod config;
 pub mod demo;
 pub mod domains;
@@ -14,6 +15,7 @@ pub mod http;
 pub mod idp;
 pub mod log;
 pub mod mail;
+mod notices;
 pub mod openapi;
 pub mod operator;
 pub mod ops;

@@ -12,6 +12,7 @@ pub mod origin;
 pub mod packed;
 pub mod paths;
 pub mod policy;
+pub mod quantities;
 pub mod sdk;
 pub mod shell;
 pub mod site;

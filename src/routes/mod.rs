@@ -20,7 +20,6 @@ pub mod grants;
 pub mod health;
 pub mod keys;
 pub mod members;
-pub(crate) mod notices;
 pub mod ops;
 pub mod org_members;
 pub mod orgs;

@@ -21,6 +21,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::{
     boot::{self, BootError, Rooms},
+    closing::close_apps,
     config::{self, Config, RegistrationMode},
     domains::CustomDomains,
     error::Envelope,
@@ -38,7 +39,7 @@ use crate::{
     pages::origin::Origins,
     push::Push,
     router,
-    routes::{account::delete::close_apps, page::PageCache},
+    routes::page::PageCache,
     screenshot::Screenshots,
     siteverify::Siteverify,
     state::{AppState, State},

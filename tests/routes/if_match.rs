@@ -152,7 +152,11 @@ async fn a_purge_is_held_to_the_version_wherever_the_row_is() {
             ("", Some("\"9\""), json!({})),
             ("", None, json!({"if_match": 9})),
         ] {
-            let error = purge(query, header, body).await.error(ErrorCode::Conflict);
+            let refused = purge(query, header, body).await;
+            let error = match trashed {
+                true => refused.error_of_its_own(ErrorCode::Conflict),
+                false => refused.error(ErrorCode::Conflict),
+            };
             let current = error["details"]["current"]["version"].as_u64();
             assert_eq!(current, (!trashed).then_some(1));
         }
@@ -269,7 +273,9 @@ async fn a_tag_names_the_row_of_one_app_and_time() {
         assert_eq!((asked(&tags[0]).await, asked(&tags[1]).await), (200, 304), "{path} {tags:?}");
     }
     let purge = format!("{rows}/t/purge");
-    ask(Method::DELETE, purge.clone(), "if-match", &trashed[0]).await.error(ErrorCode::Conflict);
+    let refused = ask(Method::DELETE, purge.clone(), "if-match", &trashed[0]).await;
+    let hint = refused.error_of_its_own(ErrorCode::Conflict)["hint"].to_string();
+    assert!(hint.contains("include_deleted=true"), "{hint}");
     ask(Method::DELETE, purge, "if-match", &trashed[1]).await.expect(200);
     let path = format!("{rows}/k");
     ask(Method::DELETE, path.clone(), "if-match", &tags[0]).await.error(ErrorCode::Conflict);

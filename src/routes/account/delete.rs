@@ -8,18 +8,18 @@ use http::StatusCode;
 use rookery_actors::{WorkerKind, task::to_the_end};
 use rookery_domain::{Error, ErrorCode, email::Email};
 use serde::Deserialize;
-use tracing::warn;
 use utoipa::ToSchema;
 
 use crate::{
+    closing::close_apps,
     error::ApiResult,
     http::{
         auth::permission::HumanSession,
         body::{BodyBound, RequestBody, StrictJson},
         cookie,
     },
-    routes::notices,
-    state::{AppState, State as Shared},
+    notices,
+    state::AppState,
 };
 
 /// Errors of this route.
@@ -81,28 +81,4 @@ pub async fn delete_account(
     let mut response = StatusCode::NO_CONTENT.into_response();
     cookie::session::clear(response.headers_mut(), state.is_https());
     Ok(response)
-}
-
-/// Takes down what closed accounts still own, and their places in the apps of others. They are gone
-/// whatever comes now: the sweeper finishes at once, and again and again, what this does not.
-pub(crate) async fn close_apps(state: &Shared) {
-    let control = state.rooms.control();
-    let mut is_left = false;
-    match control.abandon_orphans().await {
-        Ok(abandoned) => {
-            is_left |= abandoned.is_left;
-            notices::tell_of_closing(state, &abandoned.apps).await;
-        }
-        Err(error) => {
-            is_left = true;
-            warn!(%error, "apps of a closed account wait for the sweeper");
-        }
-    }
-    is_left |= control.end_memberships().await.unwrap_or_else(|error| {
-        warn!(%error, "memberships of a closed account wait for the sweeper");
-        true
-    });
-    if is_left {
-        state.rooms.runtime.workers().begin(WorkerKind::Sweeper);
-    }
 }

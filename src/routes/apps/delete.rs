@@ -14,7 +14,7 @@ use crate::{
         auth::permission::{AnyState, AppOwner},
         body::Nothing,
     },
-    routes::notices::{self, Deed},
+    notices::{self, Deed},
     state::AppState,
 };
 

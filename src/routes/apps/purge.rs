@@ -11,7 +11,7 @@ use crate::{
         auth::permission::{AnyState, AppOwner},
         body::Nothing,
     },
-    routes::notices::{self, Deed},
+    notices::{self, Deed},
     state::AppState,
 };
 

@@ -20,8 +20,8 @@ use crate::{
             strict::{nullable, optional_word},
         },
     },
+    notices::{self, Deed},
     openapi::ids,
-    routes::notices::{self, Deed},
     state::{AppState, State},
 };
 

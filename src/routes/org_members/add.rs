@@ -15,11 +15,9 @@ use crate::{
         idempotency::{IdempotencyKey, answer_once},
         reply::Created,
     },
+    notices::{self, OrgNews},
     push::{Addressee, PushMessage},
-    routes::{
-        notices::{self, OrgNews},
-        orgs::record::OrgRoleBody,
-    },
+    routes::orgs::record::OrgRoleBody,
     state::AppState,
 };
 

@@ -8,7 +8,7 @@ use rookery_domain::{ErrorCode, id::HumanId};
 use crate::{
     error::ApiResult,
     http::{auth::org::OrgAdmin, body::Nothing, params::PathId},
-    routes::notices,
+    notices,
     state::AppState,
 };
 

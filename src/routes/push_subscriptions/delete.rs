@@ -55,7 +55,12 @@ pub async fn delete_push_subscription(
 ) -> ApiResult<StatusCode> {
     let endpoint = match (body.endpoint, query.endpoint) {
         (Some(endpoint), None) | (None, Some(endpoint)) => endpoint,
-        _ => return Err(Error::invalid("`endpoint`: needed, in the body or in the query, not in both").into()),
+        _ => {
+            return Err(Error::invalid(
+                "`endpoint`: needed, in the body or in the query, not in both",
+            )
+            .into());
+        }
     };
     let hash = hash(&parse_endpoint(&endpoint)?);
     state.rooms.directory.delete_push_subscription(caller.human, hash).await?;

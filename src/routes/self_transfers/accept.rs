@@ -7,10 +7,8 @@ use rookery_domain::{ErrorCode, id::TransferId};
 use crate::{
     error::ApiResult,
     http::{auth::permission::HumanSession, body::Nothing, params::PathId},
-    routes::{
-        apps::record::AppRecordBody,
-        notices::{self, Deed},
-    },
+    notices::{self, Deed},
+    routes::apps::record::AppRecordBody,
     state::AppState,
 };
 

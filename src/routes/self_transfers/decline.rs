@@ -8,7 +8,7 @@ use rookery_domain::{ErrorCode, id::TransferId};
 use crate::{
     error::ApiResult,
     http::{auth::permission::HumanSession, body::Nothing, params::PathId},
-    routes::notices::{self, Deed},
+    notices::{self, Deed},
     state::AppState,
 };
 

@@ -11,13 +11,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    desk::Desk,
     fields::{Fields, unknown_action},
     form_token::FormToken,
     frame::{Frame, Section},
     home::Any,
     notice::{Notice, done_or_gone, or_again},
     orgs::Org,
+    page_context::PageContext,
     paging::{CursorTrail, ITEMS_MAX, Pager},
     posted::Posted,
     records::{App, List},
@@ -76,21 +76,21 @@ struct PushKey {
 }
 
 /// The page.
-pub async fn page(desk: Desk) -> Response {
-    desk.answer(view(&desk, StatusCode::OK, None, Fields::default()).await)
+pub async fn page(context: PageContext) -> Response {
+    context.answer(view(&context, StatusCode::OK, None, Fields::default()).await)
 }
 
 /// Does what a form of the page asks for.
-pub async fn act(Posted(desk, fields): Posted<Fields>) -> Response {
-    let answered = perform(&desk, &fields).await;
+pub async fn act(Posted(context, fields): Posted<Fields>) -> Response {
+    let answered = perform(&context, &fields).await;
     let again = async |status, error: Error| {
         let notice = match last_admin_of(&error) {
-            Some(org) => keeps_an_org(&desk, org).await?,
+            Some(org) => keeps_an_org(&context, org).await?,
             None => refusal(&error, &fields),
         };
-        view(&desk, status, Some(notice), fields).await
+        view(&context, status, Some(notice), fields).await
     };
-    desk.answer(or_again(answered, again).await)
+    context.answer(or_again(answered, again).await)
 }
 
 /// Why a form of the page was refused.
@@ -112,8 +112,8 @@ fn last_admin_of(error: &Error) -> Option<OrgId> {
 }
 
 /// That the account has to stay for an organization's sake.
-async fn keeps_an_org(desk: &Desk, org: OrgId) -> ApiResult<Notice> {
-    let Org { id, name, .. } = desk.api.get(&format!("/v1/orgs/{org}")).await?;
+async fn keeps_an_org(context: &PageContext, org: OrgId) -> ApiResult<Notice> {
+    let Org { id, name, .. } = context.api.get(&format!("/v1/orgs/{org}")).await?;
     let text = format!(
         "You are the last admin of “{name}”, which others are in: make one of them an admin first."
     );
@@ -121,52 +121,52 @@ async fn keeps_an_org(desk: &Desk, org: OrgId) -> ApiResult<Notice> {
     Ok(Notice { link, place: "close", ..Notice::of_refusal(text, None) })
 }
 
-async fn perform(desk: &Desk, fields: &Fields) -> ApiResult<Response> {
-    let api = &desk.api;
+async fn perform(context: &PageContext, fields: &Fields) -> ApiResult<Response> {
+    let api = &context.api;
     match fields.one("action") {
         "rename" => {
             let patch = json!({"name": fields.one("name")});
             api.send::<Value>(Method::PATCH, "/v1/self/profile", &patch).await?;
-            Ok(desk.go("/account", "saved")?)
+            Ok(context.go("/account", "saved")?)
         }
         "consent" => {
             let consent = json!({"marketing_consent": fields.one("welcome") == "yes"});
             api.send::<Value>(Method::PUT, "/v1/self/marketing-consent", &consent).await?;
-            Ok(desk.go("/account", "saved")?)
+            Ok(context.go("/account", "saved")?)
         }
         "heard" => {
             let source = json!({"source": fields.one("source")});
             api.make::<Value>("/v1/self/signup-source", &source, &FormToken::of(fields)).await?;
-            Ok(desk.go(&desk.back(fields.some("back"), "/account"), "heard")?)
+            Ok(context.go(&context.back(fields.some("back"), "/account"), "heard")?)
         }
         "end-session" => {
             let session = fields.one("session").parse::<SessionId>();
             let session = session.map_err(|_| Error::invalid("the form names no session"))?;
             done_or_gone(api.act(Method::DELETE, &format!("/v1/self/sessions/{session}")).await)?;
-            Ok(desk.again("session-ended")?)
+            Ok(context.again("session-ended")?)
         }
         "end-all" => {
             api.act(Method::DELETE, "/v1/self/sessions").await?;
-            signed_out(desk, "/signed-out?everywhere=true")
+            signed_out(context, "/signed-out?everywhere=true")
         }
         "close" => {
             let confirmation = json!({"confirm_email": fields.one("confirm_email")});
             api.send::<Value>(Method::DELETE, "/v1/self", &confirmation).await?;
-            signed_out(desk, "/account-deleted")
+            signed_out(context, "/account-deleted")
         }
         _ => Err(unknown_action().into()),
     }
 }
 
-fn signed_out(desk: &Desk, to: &str) -> ApiResult<Response> {
+fn signed_out(context: &PageContext, to: &str) -> ApiResult<Response> {
     let mut response = see_other(to)?;
-    cookie::session::clear(response.headers_mut(), desk.state.is_https());
+    cookie::session::clear(response.headers_mut(), context.state.is_https());
     Ok(response)
 }
 
 /// The human's own apps that are in organizations. Whoever is in none has none to be asked for.
-async fn apps_in_orgs(desk: &Desk) -> ApiResult<Vec<App>> {
-    let orgs = desk.api.get::<List<Any>>("/v1/orgs?limit=1").await?;
+async fn apps_in_orgs(context: &PageContext) -> ApiResult<Vec<App>> {
+    let orgs = context.api.get::<List<Any>>("/v1/orgs?limit=1").await?;
     let mut found = Vec::new();
     if orgs.items.is_empty() {
         return Ok(found);
@@ -174,7 +174,7 @@ async fn apps_in_orgs(desk: &Desk) -> ApiResult<Vec<App>> {
     let mut cursor = String::new();
     for _ in 0..APP_PAGES_MAX {
         let path = format!("/v1/self/apps?limit=200{cursor}");
-        let page = desk.api.get::<List<App>>(&path).await?;
+        let page = context.api.get::<List<App>>(&path).await?;
         let is_ones_own = |app: &App| app.role.as_deref() == Some("owner") && app.org_id.is_some();
         found.extend(page.items.into_iter().filter(is_ones_own));
         let Some(next) = page.next_cursor else { break };
@@ -184,20 +184,20 @@ async fn apps_in_orgs(desk: &Desk) -> ApiResult<Vec<App>> {
 }
 
 async fn view(
-    desk: &Desk,
+    context: &PageContext,
     status: StatusCode,
     notice: Option<Notice>,
     typed: Fields,
 ) -> ApiResult<Response> {
-    let trail = CursorTrail::of(desk, "sessions");
+    let trail = CursorTrail::of(context, "sessions");
     let sessions = trail.path("/v1/self/sessions", ITEMS_MAX);
     let (profile, mut sessions, push, shared_apps) = tokio::try_join!(
-        desk.api.get::<Profile>("/v1/self/profile"),
-        desk.api.get::<List<Session>>(&sessions),
-        desk.api.get::<PushKey>("/v1/self/push-subscription/vapid-public-key"),
-        apps_in_orgs(desk),
+        context.api.get::<Profile>("/v1/self/profile"),
+        context.api.get::<List<Session>>(&sessions),
+        context.api.get::<PushKey>("/v1/self/push-subscription/vapid-public-key"),
+        apps_in_orgs(context),
     )?;
-    let frame = desk.frame(Section::Account).with(notice);
+    let frame = context.frame(Section::Account).with(notice);
     sessions.items.sort_by_key(|session| !session.current);
     let page = AccountPage {
         frame,
@@ -208,5 +208,5 @@ async fn view(
         shared_apps,
         push_key: push.public_key,
     };
-    Ok(desk.page(status, &page)?)
+    Ok(context.page(status, &page)?)
 }

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::{
     api::Made,
-    desk::Desk,
     form_token::FormToken,
     frame::{Frame, Section},
     notice::{Notice, or_again},
+    page_context::PageContext,
     paging::{CursorTrail, ITEMS_MAX, ONLY, Pager},
     posted::Posted,
     records::{Agent, List},
@@ -128,31 +128,31 @@ impl Said {
 }
 
 /// The page.
-pub async fn page(desk: Desk) -> Response {
-    desk.answer(view(&desk, StatusCode::OK, Said::default()).await)
+pub async fn page(context: PageContext) -> Response {
+    context.answer(view(&context, StatusCode::OK, Said::default()).await)
 }
 
 /// Does what a form of the page asks for.
-pub async fn act(Posted(desk, action): Posted<Action>) -> Response {
-    desk.answer(perform(&desk, action).await)
+pub async fn act(Posted(context, action): Posted<Action>) -> Response {
+    context.answer(perform(&context, action).await)
 }
 
-async fn perform(desk: &Desk, action: Action) -> ApiResult<Response> {
+async fn perform(context: &PageContext, action: Action) -> ApiResult<Response> {
     let typed = match &action {
         Action::Rename { agent, name } => Some((*agent, name.clone())),
         _ => None,
     };
-    let answered = run(desk, action).await;
+    let answered = run(context, action).await;
     let again = async |status, error: Error| {
         let form = typed.as_ref().map(|(agent, _)| agent.to_string()).unwrap_or_default();
         let notice = Notice::of_form(&error, &form, "agents", &["name"]);
-        view(desk, status, Said { notice: Some(notice), typed, ..Said::default() }).await
+        view(context, status, Said { notice: Some(notice), typed, ..Said::default() }).await
     };
     or_again(answered, again).await
 }
 
-async fn run(desk: &Desk, action: Action) -> ApiResult<Response> {
-    let api = &desk.api;
+async fn run(context: &PageContext, action: Action) -> ApiResult<Response> {
+    let api = &context.api;
     let path = |agent: AgentId, verb: &str| format!("/v1/self/agents/{agent}/{verb}");
     let done = match action {
         Action::ClaimCode { form } => {
@@ -160,7 +160,7 @@ async fn run(desk: &Desk, action: Action) -> ApiResult<Response> {
                 Made::Now(claim) => Said { claim: Some(claim), ..Said::default() },
                 Made::Before(Claim { .. }) => Said::made_before(),
             };
-            return show(desk, said).await;
+            return show(context, said).await;
         }
         Action::Rotate { agent, form } => {
             let said = match api.make(&path(agent, "rotate-key"), &json!({}), &form).await? {
@@ -169,7 +169,7 @@ async fn run(desk: &Desk, action: Action) -> ApiResult<Response> {
                 }
                 Made::Before(_) => Said::made_before(),
             };
-            return show(desk, said).await;
+            return show(context, said).await;
         }
         Action::Pause { agent } => {
             api.act(Method::POST, &path(agent, "pause")).await?;
@@ -189,34 +189,34 @@ async fn run(desk: &Desk, action: Action) -> ApiResult<Response> {
             "renamed"
         }
     };
-    Ok(desk.again(done)?)
+    Ok(context.again(done)?)
 }
 
 /// The page with what was made.
-async fn show(desk: &Desk, said: Said) -> ApiResult<Response> {
+async fn show(context: &PageContext, said: Said) -> ApiResult<Response> {
     let code = said.claim.as_ref().map(|claim| claim.code.clone());
     let secret = code.or_else(|| said.key.as_ref().map(|(_, secret)| secret.clone()));
-    desk.showing(view(desk, StatusCode::OK, said).await, secret)
+    context.showing(view(context, StatusCode::OK, said).await, secret)
 }
 
-async fn view(desk: &Desk, status: StatusCode, said: Said) -> ApiResult<Response> {
+async fn view(context: &PageContext, status: StatusCode, said: Said) -> ApiResult<Response> {
     let Said { notice, claim, key, typed } = said;
-    let trail = CursorTrail::of(desk, ONLY);
+    let trail = CursorTrail::of(context, ONLY);
     let path = trail.path("/v1/self/agents", ITEMS_MAX);
-    let List { items, next_cursor } = desk.api.get::<List<Agent>>(&path).await?;
+    let List { items, next_cursor } = context.api.get::<List<Agent>>(&path).await?;
     let new_key = key.map(|(id, secret)| {
         let agent = items.iter().find(|agent| agent.id == id);
         NewKey { agent: agent.map(|agent| agent.name.clone()).unwrap_or_default(), secret }
     });
     let page = AgentsPage {
-        frame: desk.frame(Section::Agents).with(notice),
+        frame: context.frame(Section::Agents).with(notice),
         agents: items,
         pager: trail.pager("agents", "/agents", next_cursor),
         claim,
         new_key,
         typed,
-        site_url: desk.state.public_url.clone(),
-        takes_agents: register::is_open(&desk.state),
+        site_url: context.state.public_url.clone(),
+        takes_agents: register::is_open(&context.state),
     };
-    Ok(desk.page(status, &page)?)
+    Ok(context.page(status, &page)?)
 }

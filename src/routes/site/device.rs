@@ -8,8 +8,8 @@ use rookery_domain::{Error, ErrorCode, Result, redirect::ReturnPath, secret::Use
 use serde::Deserialize;
 
 use super::{
-    desk::{DONE, Desk},
-    made_for::MadeFor,
+    form_account::FormAccount,
+    page_context::{DONE, PageContext},
     posted::Posted,
     see_other, show_to, sign_in, visitor,
     words::At,
@@ -62,7 +62,7 @@ pub async fn page(
 ) -> ApiResult<Response> {
     let code = query.user_code.unwrap_or_default();
     let Some(visitor) = visitor(&state, &headers)? else { return Ok(to_sign_in(&code)?) };
-    let account = MadeFor::of(&state, visitor)?;
+    let account = FormAccount::of(&state, visitor)?;
     if code.is_empty() {
         let step = DeviceStep::Enter { user_code: code, error: None };
         return Ok(answer(&state, &account, StatusCode::OK, step)?);
@@ -80,33 +80,43 @@ pub async fn page(
 }
 
 /// Approves or denies. What follows is a page of its own, so that loading it anew decides nothing again.
-pub async fn decide(client: RequestContext, Posted(desk, form): Posted<Form>) -> Response {
-    desk.answer(perform(&desk, form, client).await)
+pub async fn decide(client: RequestContext, Posted(context, form): Posted<Form>) -> Response {
+    context.answer(perform(&context, form, client).await)
 }
 
-async fn perform(desk: &Desk, form: Form, client: RequestContext) -> ApiResult<Response> {
+async fn perform(context: &PageContext, form: Form, client: RequestContext) -> ApiResult<Response> {
     let Form { user_code, decision } = form;
     let approve = decision == Decision::Approve;
-    let directory = &desk.state.rooms.directory;
-    match directory.decide_device(&user_code, desk.holder(), approve, client.address).await {
+    let directory = &context.state.rooms.directory;
+    match directory.decide_device(&user_code, context.holder(), approve, client.address).await {
         Ok(_) => {
             let mut query = url::form_urlencoded::Serializer::new(String::new());
             let query = query.append_pair("user_code", &user_code).append_pair(DONE, DECIDED);
             Ok(see_other(&format!("/device?{}", query.finish()))?)
         }
-        Err(error) => Ok(refused(&desk.state, desk.account(), user_code, error)?),
+        Err(error) => Ok(refused(&context.state, context.account(), user_code, error)?),
     }
 }
 
 /// What was found. As the agent shows the code, not as it was typed: a human compares the two.
-fn found(state: &Shared, account: &MadeFor, user_code: String, device: Device) -> Result<Response> {
+fn found(
+    state: &Shared,
+    account: &FormAccount,
+    user_code: String,
+    device: Device,
+) -> Result<Response> {
     let shown = UserCode::parse(&user_code).map(|code| code.expose());
     let step = step_of(shown.unwrap_or(user_code), device);
     answer(state, account, StatusCode::OK, step)
 }
 
 /// Asks again and says why.
-fn refused(state: &Shared, account: &MadeFor, user_code: String, error: Error) -> Result<Response> {
+fn refused(
+    state: &Shared,
+    account: &FormAccount,
+    user_code: String,
+    error: Error,
+) -> Result<Response> {
     let why = explain(&error).ok_or_else(|| error.clone())?;
     let status = crate::error::status(error.code);
     let step = DeviceStep::Enter { user_code, error: Some(why.to_owned()) };
@@ -141,7 +151,7 @@ fn explain(error: &Error) -> Option<&'static str> {
 
 fn answer(
     state: &Shared,
-    account: &MadeFor,
+    account: &FormAccount,
     status: StatusCode,
     step: DeviceStep,
 ) -> Result<Response> {

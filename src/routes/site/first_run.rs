@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use super::{
     api::Made,
-    desk::Desk,
     form_token::FormToken,
     frame::{Frame, Section},
     home::{self, Any},
     notice::{Notice, or_again, sentence},
+    page_context::PageContext,
     posted::Posted,
     records::{App, List},
     see_other,
@@ -84,51 +84,51 @@ struct NewApp {
 }
 
 /// The steps alone, for the page that waits for them.
-pub async fn steps(desk: Desk) -> Response {
-    desk.answer(look(&desk).await)
+pub async fn steps(context: PageContext) -> Response {
+    context.answer(look(&context).await)
 }
 
-async fn look(desk: &Desk) -> ApiResult<Response> {
-    if !desk.is_for_script() {
+async fn look(context: &PageContext) -> ApiResult<Response> {
+    if !context.is_for_script() {
         // Typed, or come back to: the page that the steps stand on.
         return Ok(see_other("/")?);
     }
     let (agents, apps) = tokio::try_join!(
-        desk.api.get::<List<Any>>("/v1/self/agents?limit=1"),
-        desk.api.get::<List<App>>("/v1/self/apps?limit=1"),
+        context.api.get::<List<Any>>("/v1/self/agents?limit=1"),
+        context.api.get::<List<App>>("/v1/self/apps?limit=1"),
     )?;
     let app = apps.items.into_iter().next();
     let steps = Steps { agent: !agents.items.is_empty(), app };
-    Ok(desk.page(StatusCode::OK, &steps)?)
+    Ok(context.page(StatusCode::OK, &steps)?)
 }
 
 /// The path of the button has no page of its own: reloaded, or come back to, the steps are at home.
-pub async fn page(desk: Desk) -> Response {
-    desk.answer(see_other("/").map_err(Into::into))
+pub async fn page(context: PageContext) -> Response {
+    context.answer(see_other("/").map_err(Into::into))
 }
 
 /// Makes the first agent and lets it deploy the example.
-pub async fn start(Posted(desk, form): Posted<Start>) -> Response {
+pub async fn start(Posted(context, form): Posted<Start>) -> Response {
     // A server that takes no registrations, an account that is full: said where the steps are.
-    let again = |status, error| home::view(&desk, status, Some(Notice::refused(&error)));
-    desk.answer(or_again(run(&desk, form).await, again).await)
+    let again = |status, error| home::view(&context, status, Some(Notice::refused(&error)));
+    context.answer(or_again(run(&context, form).await, again).await)
 }
 
-async fn run(desk: &Desk, start: Start) -> ApiResult<Response> {
+async fn run(context: &PageContext, start: Start) -> ApiResult<Response> {
     let Start { form } = start;
-    let api = &desk.api;
+    let api = &context.api;
     let agents: List<Any> = api.get("/v1/self/agents?limit=1").await?;
     if !agents.items.is_empty() {
         // Sent twice, or reloaded: the first agent is there.
-        return Ok(desk.go("/", "first-agent-there")?);
+        return Ok(context.go("/", "first-agent-there")?);
     }
-    if !register::is_open(&desk.state) {
+    if !register::is_open(&context.state) {
         return Err(register::closed().into());
     }
     // Of forms that are sent at once, the one that makes the code goes on.
     let code = match api.make("/v1/self/claim-codes", &json!({}), &form).await? {
         Made::Now(Code { code }) => code,
-        Made::Before(_) => return Ok(desk.go("/", "first-agent-begun")?),
+        Made::Before(_) => return Ok(context.go("/", "first-agent-begun")?),
     };
     let name = json!({"name": AGENT_NAME});
     let registered: Registered = api.send(Method::POST, "/v1/register", &name).await?;
@@ -154,14 +154,14 @@ async fn run(desk: &Desk, start: Start) -> ApiResult<Response> {
         Notice::of_refusal(sentence(&refusal(error)), hint)
     });
     let page = FirstRunPage {
-        frame: desk.frame(Section::Apps).with(notice),
+        frame: context.frame(Section::Apps).with(notice),
         app,
         secret,
-        site_url: desk.state.public_url.clone(),
+        site_url: context.state.public_url.clone(),
         agent_name: AGENT_NAME,
     };
     Ok(match failed {
-        None => desk.page(StatusCode::OK, &page)?,
-        Some(failed) => desk.telling(&failed, &page)?,
+        None => context.page(StatusCode::OK, &page)?,
+        Some(failed) => context.telling(&failed, &page)?,
     })
 }

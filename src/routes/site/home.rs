@@ -7,10 +7,10 @@ use http::StatusCode;
 use serde::Deserialize;
 
 use super::{
-    desk::Desk,
     first_run::Steps,
     frame::{Frame, Section},
     notice::Notice,
+    page_context::PageContext,
     paging::{CursorTrail, ONLY, Pager},
     records::{App, List},
 };
@@ -54,12 +54,12 @@ pub(super) struct Any {}
 
 /// The page.
 pub(super) async fn view(
-    desk: &Desk,
+    context: &PageContext,
     status: StatusCode,
     notice: Option<Notice>,
 ) -> ApiResult<Response> {
-    let api = &desk.api;
-    let trail = CursorTrail::of(desk, ONLY);
+    let api = &context.api;
+    let trail = CursorTrail::of(context, ONLY);
     let all = trail.path("/v1/self/apps", APPS_MAX);
     let recent = format!("/v1/self/apps/recent?limit={RECENT_MAX}");
     let (apps, recent, offers, agents) = tokio::try_join!(
@@ -79,7 +79,7 @@ pub(super) async fn view(
         apps.items.into_iter().partition(|app| app.favorite);
     let (own, shared) = others.into_iter().partition(App::is_own);
     let page = HomePage {
-        frame: desk.frame(Section::Apps).with(notice),
+        frame: context.frame(Section::Apps).with(notice),
         favorites,
         recent: if later { Vec::new() } else { recent.items },
         own,
@@ -87,9 +87,9 @@ pub(super) async fn view(
         pager: trail.pager("apps", "/", apps.next_cursor),
         offers: offers.map_or(0, |offers| offers.items.len()),
         steps,
-        takes_agents: register::is_open(&desk.state),
+        takes_agents: register::is_open(&context.state),
         asks,
-        site_url: desk.state.public_url.clone(),
+        site_url: context.state.public_url.clone(),
     };
-    Ok(desk.page(status, &page)?)
+    Ok(context.page(status, &page)?)
 }

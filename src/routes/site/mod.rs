@@ -12,18 +12,18 @@ pub mod api;
 pub mod app;
 pub mod assets;
 pub mod confirm;
-pub mod desk;
 pub mod device;
 pub mod fields;
 pub mod first_run;
+pub mod form_account;
 pub mod form_token;
 pub mod frame;
 pub mod home;
-pub mod made_for;
 pub mod mailbox;
 pub mod marks;
 pub mod notice;
 pub mod orgs;
+pub mod page_context;
 pub mod paging;
 pub mod posted;
 pub mod records;
@@ -44,7 +44,7 @@ use rookery_actors::directory::SessionHolder;
 use rookery_domain::{Error, Result};
 use serde::de::DeserializeOwned;
 
-use self::made_for::MadeFor;
+use self::form_account::FormAccount;
 use crate::{
     http::{auth::session_cookie, body::read_within, params::form_fields, reply::see_other},
     pages::shell::{self, Shell},
@@ -78,7 +78,7 @@ fn show(state: &State, status: StatusCode, page: &impl Template) -> Result<Respo
 
 /// The same for who is signed in, whose forms it has.
 fn show_to(
-    account: &MadeFor,
+    account: &FormAccount,
     state: &State,
     status: StatusCode,
     page: &impl Template,
@@ -89,7 +89,7 @@ fn show_to(
 
 /// A page for who is signed in, with style and scripts of its own.
 fn html(
-    account: &MadeFor,
+    account: &FormAccount,
     state: &State,
     status: StatusCode,
     page: &impl Template,

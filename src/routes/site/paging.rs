@@ -4,7 +4,7 @@
 
 use url::form_urlencoded::{self, Serializer, byte_serialize};
 
-use super::desk::{DONE, Desk};
+use super::page_context::{DONE, PageContext};
 
 /// Items of a list on a page, where the list does not say otherwise.
 pub const ITEMS_MAX: usize = 25;
@@ -42,8 +42,8 @@ pub struct Pager {
 impl CursorTrail {
     /// The trail of a page's list in the page's address.
     #[must_use]
-    pub fn of(desk: &Desk, list: &'static str) -> Self {
-        Self::read(desk.asked(), list)
+    pub fn of(context: &PageContext, list: &'static str) -> Self {
+        Self::read(context.asked(), list)
     }
 
     /// The trail that a query holds.

@@ -14,9 +14,9 @@ use serde::de::DeserializeOwned;
 use super::{
     FORM_BYTES_MAX, account,
     app::data::ROW_FORM_BYTES_MAX,
-    desk::{Desk, way_back},
+    form_account::{self, FormAccount},
     form_text, frame,
-    made_for::{self, MadeFor},
+    page_context::{PageContext, way_back},
     show, sign_in, visitor,
 };
 use crate::{
@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// Who sends a form of at most `BYTES_MAX` bytes, and what it holds.
-pub struct Posted<T, const BYTES_MAX: usize = FORM_BYTES_MAX>(pub Desk, pub T);
+pub struct Posted<T, const BYTES_MAX: usize = FORM_BYTES_MAX>(pub PageContext, pub T);
 
 /// A form that carries a row.
 pub type PostedRow<T> = Posted<T, ROW_FORM_BYTES_MAX>;
@@ -39,7 +39,7 @@ struct SessionEndedPage {
     shell: Shell,
     kept: Kept,
     /// For whom, where the form says so.
-    made_for: Option<MadeFor>,
+    form_account: Option<FormAccount>,
     /// Whether it was a form that ends the session itself, and may have been sent before.
     ends_session: bool,
 }
@@ -50,9 +50,9 @@ struct SessionEndedPage {
 struct AnotherAccountPage {
     shell: Shell,
     kept: Kept,
-    made_for: MadeFor,
+    form_account: FormAccount,
     /// Who is signed in.
-    now: MadeFor,
+    now: FormAccount,
 }
 
 /// A form that was not done.
@@ -69,36 +69,40 @@ impl<T: DeserializeOwned, const BYTES_MAX: usize> FromRequest<AppState> for Post
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
-        let mut desk = match Desk::open(&mut parts, state).await {
-            Ok(Ok(desk)) => desk,
+        let mut context = match PageContext::open(&mut parts, state).await {
+            Ok(Ok(context)) => context,
             Ok(Err(_)) => {
                 return Err(answer(keep(parts, body, state).await));
             }
             Err(failed) => return Err(failed.into_response()),
         };
-        let text = form_text(state, &parts.headers, desk.address(), body, BYTES_MAX).await;
-        let text = text.map_err(|error| desk.answer(Err(error.into())))?;
+        let text = form_text(state, &parts.headers, context.address(), body, BYTES_MAX).await;
+        let text = text.map_err(|error| context.answer(Err(error.into())))?;
         let form = Form::of(&text);
         // The session may have ended while the form was waited for.
         match visitor(state, &parts.headers) {
             Ok(Some(_)) => {}
             Ok(None) => return Err(answer(session_ended(&parts, form, state))),
-            Err(error) => return Err(desk.answer(Err(error.into()))),
+            Err(error) => return Err(context.answer(Err(error.into()))),
         }
-        let now = desk.account();
-        match form.made_for {
-            Some(made_for) if made_for.human != now.human => {
+        let now = context.account();
+        match form.form_account {
+            Some(form_account) if form_account.human != now.human => {
                 let kept = Kept::of(&parts, &form.fields);
-                let page =
-                    AnotherAccountPage { shell: desk.shell(), kept, made_for, now: now.clone() };
-                Err(desk.answer(show(state, StatusCode::CONFLICT, &page).map_err(Into::into)))
+                let page = AnotherAccountPage {
+                    shell: context.shell(),
+                    kept,
+                    form_account,
+                    now: now.clone(),
+                };
+                Err(context.answer(show(state, StatusCode::CONFLICT, &page).map_err(Into::into)))
             }
             _ => match form_fields(&form.fields) {
                 Ok(fields) => {
-                    desk.sent = form.fields;
-                    Ok(Self(desk, fields))
+                    context.sent = form.fields;
+                    Ok(Self(context, fields))
                 }
-                Err(error) => Err(desk.answer(Err(error.into()))),
+                Err(error) => Err(context.answer(Err(error.into()))),
             },
         }
     }
@@ -108,18 +112,18 @@ impl<T: DeserializeOwned, const BYTES_MAX: usize> FromRequest<AppState> for Post
 #[derive(Default)]
 struct Form {
     fields: String,
-    made_for: Option<MadeFor>,
+    form_account: Option<FormAccount>,
 }
 
 impl Form {
     fn of(text: &str) -> Self {
-        let is_mark = |pair: &&str| pair.split('=').next() == Some(made_for::FIELD);
+        let is_mark = |pair: &&str| pair.split('=').next() == Some(form_account::FIELD);
         let (marks, fields): (Vec<_>, Vec<_>) = text.split('&').partition(is_mark);
         let marks = marks.join("&");
         let mark = url::form_urlencoded::parse(marks.as_bytes()).next();
         Self {
             fields: fields.join("&"),
-            made_for: mark.and_then(|(_, value)| MadeFor::sent(&value)),
+            form_account: mark.and_then(|(_, value)| FormAccount::sent(&value)),
         }
     }
 }
@@ -152,7 +156,7 @@ fn session_ended(parts: &Parts, form: Form, state: &State) -> ApiResult<Response
     let page = SessionEndedPage {
         shell: frame(state, None)?,
         kept,
-        made_for: form.made_for,
+        form_account: form.form_account,
         ends_session,
     };
     Ok(show(state, StatusCode::UNAUTHORIZED, &page)?)

@@ -9,10 +9,9 @@ use serde::Deserialize;
 use url::form_urlencoded::Serializer;
 
 use super::{
-    FORM_BYTES_MAX,
-    desk::DONE,
-    form, frame,
+    FORM_BYTES_MAX, form, frame,
     notice::{self, ANCHOR},
+    page_context::DONE,
     see_other, show, visitor,
 };
 use crate::{

@@ -10,9 +10,9 @@ use rookery_domain::{
 use serde::Deserialize;
 
 use super::{
-    desk::Desk,
     frame::{Frame, Section},
     notice::Notice,
+    page_context::PageContext,
     paging::{CursorTrail, ITEMS_MAX, ONLY, Pager},
     posted::Posted,
     records::{List, Migration},
@@ -114,45 +114,47 @@ struct TransfersPage {
 }
 
 /// The page.
-pub async fn page(desk: Desk) -> Response {
-    desk.answer(view(&desk, StatusCode::OK, None).await)
+pub async fn page(context: PageContext) -> Response {
+    context.answer(view(&context, StatusCode::OK, None).await)
 }
 
 /// Takes an app or declines it.
-pub async fn decide(Posted(desk, form): Posted<Form>) -> Response {
-    desk.answer(perform(&desk, form).await)
+pub async fn decide(Posted(context, form): Posted<Form>) -> Response {
+    context.answer(perform(&context, form).await)
 }
 
-async fn perform(desk: &Desk, form: Form) -> ApiResult<Response> {
+async fn perform(context: &PageContext, form: Form) -> ApiResult<Response> {
     let Form { transfer, app, decision } = form;
     let (verb, done) = match decision {
         Decision::Accept => ("accept", "accepted"),
         Decision::Decline => ("decline", "declined"),
     };
     let path = format!("/v1/self/transfers/{transfer}/{verb}");
-    match desk.api.act(Method::POST, &path).await {
+    match context.api.act(Method::POST, &path).await {
         // Seen anew, so that reloading the page decides nothing again.
-        Ok(()) => Ok(desk.go("/transfers", done)?),
+        Ok(()) => Ok(context.go("/transfers", done)?),
         Err(failed) => {
             if let (ErrorCode::NotFound, Some(app)) = (failed.error.code, app) {
                 // A form that was sent before has what it wants.
-                match (decision, is_owner(desk, app).await?) {
-                    (Decision::Accept, true) => return Ok(desk.go("/transfers", done)?),
-                    (Decision::Decline, false) => return Ok(desk.go("/transfers", "offer-gone")?),
+                match (decision, is_owner(context, app).await?) {
+                    (Decision::Accept, true) => return Ok(context.go("/transfers", done)?),
+                    (Decision::Decline, false) => {
+                        return Ok(context.go("/transfers", "offer-gone")?);
+                    }
                     _ => {}
                 }
             }
             let Some(why) = explain(failed.error.code) else { return Err(failed) };
             let notice = Notice::of_refusal(why.to_owned(), None);
-            view(desk, error::status(failed.error.code), Some(notice)).await
+            view(context, error::status(failed.error.code), Some(notice)).await
         }
     }
 }
 
 /// Whether the human owns the app.
-async fn is_owner(desk: &Desk, app: AppId) -> ApiResult<bool> {
-    let found = desk.api.get_if_allowed::<Owned>(&format!("/v1/apps/{app}")).await?;
-    Ok(found.is_some_and(|app| app.owner.id == desk.human))
+async fn is_owner(context: &PageContext, app: AppId) -> ApiResult<bool> {
+    let found = context.api.get_if_allowed::<Owned>(&format!("/v1/apps/{app}")).await?;
+    Ok(found.is_some_and(|app| app.owner.id == context.human))
 }
 
 /// What to tell a human of an offer that cannot be taken; `None` for a failure of the service.
@@ -168,18 +170,22 @@ const fn explain(code: ErrorCode) -> Option<&'static str> {
     })
 }
 
-async fn view(desk: &Desk, status: StatusCode, notice: Option<Notice>) -> ApiResult<Response> {
-    let trail = CursorTrail::of(desk, ONLY);
+async fn view(
+    context: &PageContext,
+    status: StatusCode,
+    notice: Option<Notice>,
+) -> ApiResult<Response> {
+    let trail = CursorTrail::of(context, ONLY);
     let path = trail.path("/v1/self/transfers", ITEMS_MAX);
     let (offers, profile) = tokio::try_join!(
-        desk.api.get::<List<Offer>>(&path),
-        desk.api.get::<Profile>("/v1/self/profile"),
+        context.api.get::<List<Offer>>(&path),
+        context.api.get::<Profile>("/v1/self/profile"),
     )?;
     let page = TransfersPage {
-        frame: desk.frame(Section::Apps).with(notice),
+        frame: context.frame(Section::Apps).with(notice),
         offers: offers.items,
         pager: trail.pager("offers", "/transfers", offers.next_cursor),
         verified: profile.email_verified,
     };
-    Ok(desk.page(status, &page)?)
+    Ok(context.page(status, &page)?)
 }

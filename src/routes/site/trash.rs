@@ -5,8 +5,8 @@ use axum::response::Response;
 use http::StatusCode;
 
 use super::{
-    desk::Desk,
     frame::{Frame, Section},
+    page_context::PageContext,
     paging::{CursorTrail, ONLY, Pager},
     records::{App, List},
 };
@@ -24,18 +24,18 @@ struct TrashPage {
 }
 
 /// The page.
-pub async fn page(desk: Desk) -> Response {
-    desk.answer(view(&desk).await)
+pub async fn page(context: PageContext) -> Response {
+    context.answer(view(&context).await)
 }
 
-async fn view(desk: &Desk) -> ApiResult<Response> {
-    let trail = CursorTrail::of(desk, ONLY);
+async fn view(context: &PageContext) -> ApiResult<Response> {
+    let trail = CursorTrail::of(context, ONLY);
     let path = trail.path("/v1/self/apps/deleted", APPS_MAX);
-    let apps: List<App> = desk.api.get(&path).await?;
+    let apps: List<App> = context.api.get(&path).await?;
     let page = TrashPage {
-        frame: desk.frame(Section::Apps),
+        frame: context.frame(Section::Apps),
         apps: apps.items,
         pager: trail.pager("deleted apps", "/trash", apps.next_cursor),
     };
-    Ok(desk.page(StatusCode::OK, &page)?)
+    Ok(context.page(StatusCode::OK, &page)?)
 }

@@ -6,8 +6,8 @@ use http::StatusCode;
 use serde::Deserialize;
 
 use super::{
-    desk::Desk,
     frame::{Frame, Section},
+    page_context::PageContext,
     words::{At, Bytes, Count, percent},
 };
 use crate::error::ApiResult;
@@ -125,23 +125,23 @@ struct Series {
 }
 
 /// The page.
-pub async fn page(desk: Desk) -> Response {
-    desk.answer(view(&desk).await)
+pub async fn page(context: PageContext) -> Response {
+    context.answer(view(&context).await)
 }
 
-async fn view(desk: &Desk) -> ApiResult<Response> {
-    let (unit, days) = match &*desk.query::<Query>()?.by {
+async fn view(context: &PageContext) -> ApiResult<Response> {
+    let (unit, days) = match &*context.query::<Query>()?.by {
         "hour" => ("hour", HOURLY_DAYS),
         _ => ("day", DAYS),
     };
     let series = format!("/v1/self/usage/series?granularity={unit}&days={days}");
     let (usage, series) = tokio::try_join!(
-        desk.api.get::<Usage>("/v1/self/usage"),
-        desk.api.get::<Series>(&series),
+        context.api.get::<Usage>("/v1/self/usage"),
+        context.api.get::<Series>(&series),
     )?;
     let Usage { meters, per_app, month } = usage;
     let page = UsagePage {
-        frame: desk.frame(Section::Usage),
+        frame: context.frame(Section::Usage),
         meters,
         per_app,
         month,
@@ -150,5 +150,5 @@ async fn view(desk: &Desk) -> ApiResult<Response> {
         hourly_days: HOURLY_DAYS,
         series: series.series,
     };
-    Ok(desk.page(StatusCode::OK, &page)?)
+    Ok(context.page(StatusCode::OK, &page)?)
 }

@@ -3,7 +3,7 @@
 use axum::{extract::State, response::Response};
 use http::StatusCode;
 
-use super::{desk::Desk, frame, home, show};
+use super::{frame, home, page_context::PageContext, show};
 use crate::{error::ApiResult, pages::site::WelcomePage, routes::register, state::AppState};
 
 /// The page.
@@ -12,10 +12,10 @@ use crate::{error::ApiResult, pages::site::WelcomePage, routes::register, state:
 /// `unavailable`.
 pub async fn page(
     State(state): State<AppState>,
-    desk: Result<Desk, Response>,
+    context: Result<PageContext, Response>,
 ) -> ApiResult<Response> {
-    match desk {
-        Ok(desk) => return Ok(desk.answer(home::view(&desk, StatusCode::OK, None).await)),
+    match context {
+        Ok(context) => return Ok(context.answer(home::view(&context, StatusCode::OK, None).await)),
         Err(failed) if failed.status().as_u16() >= 400 => return Ok(failed),
         // The way to sign in, which this page shows itself.
         Err(_) => {}

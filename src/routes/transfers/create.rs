@@ -16,8 +16,8 @@ use crate::{
         reply::Created,
     },
     mail::{Letter, sender},
+    notices::{self, Deed},
     push::{Addressee, PushMessage},
-    routes::notices::{self, Deed},
     state::AppState,
 };
 

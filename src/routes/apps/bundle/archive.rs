@@ -4,14 +4,13 @@
 //! the first byte above a limit, however small the archive is.
 
 use std::{
-    borrow::Cow,
     collections::BTreeSet,
     io::{Cursor, Read as _},
 };
 
 use bytes::Bytes;
 use rookery_domain::{Error, ErrorCode, Result, limits::Limits, manifest, text::quoted};
-use zip::{ZipArchive, result::ZipError};
+use zip::{CompressionMethod, ZipArchive};
 
 use super::{Raw, RawAsset};
 use crate::{http::body::budget::BodyShare, pages::paths::INDEX};
@@ -122,6 +121,11 @@ fn names(archive: &mut ZipArchive<Cursor<Bytes>>) -> Result<Vec<(usize, String)>
         if entry.encrypted() {
             return Err(Error::invalid(format!("the zip's entry {name:?} is encrypted")));
         }
+        if !matches!(entry.compression(), CompressionMethod::Stored | CompressionMethod::Deflated) {
+            return Err(Error::invalid(format!(
+                "the zip's entry {name:?} is compressed in a way that is not read here: use deflate"
+            )));
+        }
         if entry.is_symlink() {
             return Err(Error::invalid(format!("the zip's entry {name:?} is a symbolic link")));
         }
@@ -159,14 +163,7 @@ fn inflate(
     index: usize,
     max: usize,
 ) -> Result<Option<Vec<u8>>> {
-    let name = archive.name_for_index(index).and_then(Result::ok);
-    let name = name.map(Cow::into_owned).unwrap_or_default();
-    let entry = archive.by_index(index).map_err(|error| match error {
-        ZipError::UnsupportedArchive(_) => Error::invalid(format!(
-            "the zip's entry {name:?} is compressed in a way that is not read here: use deflate"
-        )),
-        _ => unreadable(),
-    })?;
+    let entry = archive.by_index(index).map_err(|_| unreadable())?;
     let mut bytes = Vec::new();
     entry.take(max as u64 + 1).read_to_end(&mut bytes).map_err(|_| unreadable())?;
     Ok((bytes.len() <= max).then_some(bytes))

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::{
     error::ApiResult,
     http::params::Path,
-    routes::site::{desk::Desk, posted::Posted, see_other},
+    routes::site::{page_context::PageContext, posted::Posted, see_other},
 };
 
 /// What a button says.
@@ -32,16 +32,16 @@ enum Action {
 }
 
 /// Does it, and goes back.
-pub async fn act(Path(id): Path<String>, Posted(desk, form): Posted<Form>) -> Response {
-    desk.answer(perform(&desk, &id, form).await)
+pub async fn act(Path(id): Path<String>, Posted(context, form): Posted<Form>) -> Response {
+    context.answer(perform(&context, &id, form).await)
 }
 
-async fn perform(desk: &Desk, id: &str, form: Form) -> ApiResult<Response> {
+async fn perform(context: &PageContext, id: &str, form: Form) -> ApiResult<Response> {
     let Form { action, back: from } = form;
-    let api = &desk.api;
+    let api = &context.api;
     let (own, app) = (format!("/v1/self/apps/{id}"), format!("/v1/apps/{id}"));
     let page = format!("/apps/{id}");
-    let back = |otherwise: &str| desk.back(from.as_deref(), otherwise);
+    let back = |otherwise: &str| context.back(from.as_deref(), otherwise);
     let (path, done) = match action {
         Action::Favorite => {
             api.act(Method::PUT, &format!("{own}/favorite")).await?;
@@ -51,7 +51,7 @@ async fn perform(desk: &Desk, id: &str, form: Form) -> ApiResult<Response> {
             api.act(Method::DELETE, &format!("{own}/favorite")).await?;
             return Ok(see_other(&back(&page))?);
         }
-        Action::Open => return open(desk, id).await,
+        Action::Open => return open(context, id).await,
         Action::Delete => {
             api.act(Method::DELETE, &app).await?;
             ("/trash".to_owned(), "app-deleted")
@@ -77,18 +77,18 @@ async fn perform(desk: &Desk, id: &str, form: Form) -> ApiResult<Response> {
             (page, "app-woken")
         }
     };
-    Ok(desk.go(&path, done)?)
+    Ok(context.go(&path, done)?)
 }
 
 /// Notes that the human opened the app, and leads there signed in, also where that cannot be noted.
-async fn open(desk: &Desk, id: &str) -> ApiResult<Response> {
-    match desk.api.act(Method::POST, &format!("/v1/self/apps/{id}/view")).await {
+async fn open(context: &PageContext, id: &str) -> ApiResult<Response> {
+    match context.api.act(Method::POST, &format!("/v1/self/apps/{id}/view")).await {
         Err(failed) if failed.error.code == ErrorCode::Unavailable => {
             tracing::warn!(app = id, "that an app was opened is not noted");
         }
         noted => noted?,
     }
     // The app's own address signs nobody in; `/authorize` carries the human over.
-    let app = desk.state.rooms.apps().find(id).await?;
+    let app = context.state.rooms.apps().find(id).await?;
     Ok(see_other(&format!("/authorize?app={}&return_to=%2F", app.record().slug))?)
 }

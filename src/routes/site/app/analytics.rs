@@ -9,7 +9,7 @@ use super::app_page::{AppPage, Tab};
 use crate::{
     error::ApiResult,
     http::params::Path,
-    routes::site::{desk::Desk, frame::Frame, words::Count},
+    routes::site::{frame::Frame, page_context::PageContext, words::Count},
 };
 
 /// Days that the page offers.
@@ -77,14 +77,14 @@ struct AnalyticsPage {
 }
 
 /// The page.
-pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
-    desk.answer(view(&desk, &id).await)
+pub async fn page(context: PageContext, Path(id): Path<String>) -> Response {
+    context.answer(view(&context, &id).await)
 }
 
-async fn view(desk: &Desk, id: &str) -> ApiResult<Response> {
-    let (frame, app_page) = AppPage::of_anybody(desk, id, Tab::Analytics).await?;
-    let window = desk.query::<Query>()?.days();
-    let found = desk.api.get(&format!("/v1/apps/{id}/analytics?days={window}")).await?;
+async fn view(context: &PageContext, id: &str) -> ApiResult<Response> {
+    let (frame, app_page) = AppPage::of_anybody(context, id, Tab::Analytics).await?;
+    let window = context.query::<Query>()?.days();
+    let found = context.api.get(&format!("/v1/apps/{id}/analytics?days={window}")).await?;
     let page = AnalyticsPage { frame, app_page, window, windows: WINDOWS, found };
-    Ok(desk.page(StatusCode::OK, &page)?)
+    Ok(context.page(StatusCode::OK, &page)?)
 }

@@ -9,8 +9,8 @@ use crate::{
     routes::{
         self_apps::record::OwnApps,
         site::{
-            desk::Desk,
             frame::{Frame, Section},
+            page_context::PageContext,
             records::{App, Collection},
         },
     },
@@ -50,8 +50,8 @@ impl Tab {
 ///
 /// # Errors
 /// What `GET /v1/apps/:id` answers.
-pub async fn require_owner(desk: &Desk, id: &str) -> ApiResult<()> {
-    desk.api.get::<IgnoredAny>(&format!("/v1/apps/{id}")).await.map(drop)
+pub async fn require_owner(context: &PageContext, id: &str) -> ApiResult<()> {
+    context.api.get::<IgnoredAny>(&format!("/v1/apps/{id}")).await.map(drop)
 }
 
 /// Where a page of an app stands, inside the site's frame.
@@ -77,11 +77,11 @@ pub struct OrgOfApp {
 }
 
 impl OrgOfApp {
-    async fn of(desk: &Desk, id: OrgId, own: bool) -> ApiResult<Self> {
-        let seen = desk.api.get_if_allowed::<Named>(&format!("/v1/orgs/{id}")).await?;
+    async fn of(context: &PageContext, id: OrgId, own: bool) -> ApiResult<Self> {
+        let seen = context.api.get_if_allowed::<Named>(&format!("/v1/orgs/{id}")).await?;
         let opens = seen.is_some();
         let name = match seen {
-            None if own => desk.state.rooms.directory.org_name(id)?,
+            None if own => context.state.rooms.directory.org_name(id)?,
             seen => seen.map(|org| org.name),
         };
         Ok(Self { id, name, opens })
@@ -105,23 +105,23 @@ impl AppPage {
     ///
     /// # Errors
     /// What `GET /v1/apps/:id` answers.
-    pub async fn of_owner(desk: &Desk, id: &str, tab: Tab) -> ApiResult<(Frame, Self)> {
-        let app: App = desk.api.get(&format!("/v1/apps/{id}")).await?;
-        Self::new(desk, app, tab, true).await
+    pub async fn of_owner(context: &PageContext, id: &str, tab: Tab) -> ApiResult<(Frame, Self)> {
+        let app: App = context.api.get(&format!("/v1/apps/{id}")).await?;
+        Self::new(context, app, tab, true).await
     }
 
     /// The same for a page that members see, too; and, of its owner, an app in the trash.
     ///
     /// # Errors
     /// `app_not_found`, for who is neither; those of the API.
-    pub async fn of_anybody(desk: &Desk, id: &str, tab: Tab) -> ApiResult<(Frame, Self)> {
+    pub async fn of_anybody(context: &PageContext, id: &str, tab: Tab) -> ApiResult<(Frame, Self)> {
         let path = format!("/v1/apps/{id}?include_deleted=true");
-        match desk.api.get::<App>(&path).await {
-            Ok(app) => Self::new(desk, app, tab, true).await,
+        match context.api.get::<App>(&path).await {
+            Ok(app) => Self::new(context, app, tab, true).await,
             Err(failed) if failed.error.code == ErrorCode::Forbidden => {
-                let handle = desk.state.rooms.apps().find(id).await?;
-                let own_apps = OwnApps::open(&desk.state, desk.human).await?;
-                let detail = desk.state.rooms.control().detail(&handle).await?;
+                let handle = context.state.rooms.apps().find(id).await?;
+                let own_apps = OwnApps::open(&context.state, context.human).await?;
+                let detail = context.state.rooms.control().detail(&handle).await?;
                 let app = own_apps.show(&handle, detail, None).await?;
                 let app = app.ok_or_else(Error::app_not_found)?;
                 // No route shows a member one app; the record in its list reads as the API's does.
@@ -130,26 +130,31 @@ impl AppPage {
                 if app.deleted_at.is_some() {
                     return Err(Error::app_not_found().into());
                 }
-                Self::new(desk, app, tab, false).await
+                Self::new(context, app, tab, false).await
             }
             Err(failed) => Err(failed),
         }
     }
 
-    async fn new(desk: &Desk, mut app: App, tab: Tab, own: bool) -> ApiResult<(Frame, Self)> {
-        let favorites = desk.state.rooms.directory.favorites(desk.human).await?;
+    async fn new(
+        context: &PageContext,
+        mut app: App,
+        tab: Tab,
+        own: bool,
+    ) -> ApiResult<(Frame, Self)> {
+        let favorites = context.state.rooms.directory.favorites(context.human).await?;
         app.favorite = favorites.contains(&app.id);
         if own && app.deleted_at.is_none() {
             for one in app.collections.iter_mut().filter(|one| one.set_aside().is_some()) {
                 let path = format!("{}/retention", collection_path(&app.id.to_string(), &one.name));
-                one.undeclared = desk.api.get_if_allowed::<IgnoredAny>(&path).await?.is_none();
+                one.undeclared = context.api.get_if_allowed::<IgnoredAny>(&path).await?.is_none();
             }
         }
         let org = match app.org_id.filter(|_| tab.names_org()) {
-            Some(id) => Some(OrgOfApp::of(desk, id, own).await?),
+            Some(id) => Some(OrgOfApp::of(context, id, own).await?),
             None => None,
         };
-        Ok((desk.frame(Section::Apps), Self { app, tab, own, org }))
+        Ok((context.frame(Section::Apps), Self { app, tab, own, org }))
     }
 
     /// Whether the tabs stand at `tab`.

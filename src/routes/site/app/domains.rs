@@ -14,11 +14,11 @@ use crate::{
     error::ApiResult,
     http::params::Path,
     routes::site::{
-        desk::Desk,
         fields::{Fields, unknown_action},
         form_token::FormToken,
         frame::Frame,
         notice::{Notice, or_again},
+        page_context::PageContext,
         posted::Posted,
         words::At,
     },
@@ -99,36 +99,36 @@ struct DomainsPage {
 }
 
 /// The page.
-pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
-    desk.answer(view(&desk, &id, StatusCode::OK, None, "").await)
+pub async fn page(context: PageContext, Path(id): Path<String>) -> Response {
+    context.answer(view(&context, &id, StatusCode::OK, None, "").await)
 }
 
 /// Binds a domain, or removes one.
-pub async fn act(Path(id): Path<String>, Posted(desk, fields): Posted<Fields>) -> Response {
-    let done = perform(&desk, &id, &fields).await;
-    let answered = done.and_then(|done| Ok(desk.go(&format!("/apps/{id}/domains"), done)?));
+pub async fn act(Path(id): Path<String>, Posted(context, fields): Posted<Fields>) -> Response {
+    let done = perform(&context, &id, &fields).await;
+    let answered = done.and_then(|done| Ok(context.go(&format!("/apps/{id}/domains"), done)?));
     let typed = if fields.one("action") == "add" { fields.one("domain") } else { "" };
     let again = |status, error| {
         let asked: &[_] = if typed.is_empty() { &[] } else { &["domain"] };
         let notice = Notice::of_form(&error, fields.one("action"), "", asked);
-        view(&desk, &id, status, Some(notice), typed)
+        view(&context, &id, status, Some(notice), typed)
     };
-    desk.answer(or_again(answered, again).await)
+    context.answer(or_again(answered, again).await)
 }
 
-async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static str> {
+async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<&'static str> {
     let path = format!("/v1/apps/{id}/domain");
     match fields.one("action") {
         "add" => {
             let body = json!({"domain": fields.one("domain")});
-            desk.api.make::<Value>(&path, &body, &FormToken::of(fields)).await?;
+            context.api.make::<Value>(&path, &body, &FormToken::of(fields)).await?;
             Ok("domain-added")
         }
         "remove" => {
             // Without a name the API removes them all.
             let name: String = byte_serialize(fields.one("domain").as_bytes()).collect();
             let path = format!("{path}?domain={name}");
-            match desk.api.act(Method::DELETE, &path).await {
+            match context.api.act(Method::DELETE, &path).await {
                 // Somebody else has removed it: the page shows that it is gone.
                 Err(failed) if failed.error.code == ErrorCode::DomainNotFound => {}
                 removed => removed?,
@@ -140,14 +140,14 @@ async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static s
 }
 
 async fn view(
-    desk: &Desk,
+    context: &PageContext,
     id: &str,
     status: StatusCode,
     notice: Option<Notice>,
     typed: &str,
 ) -> ApiResult<Response> {
-    let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Settings).await?;
-    let found = desk.api.get::<Domains>(&format!("/v1/apps/{id}/domain")).await;
+    let (frame, app_page) = AppPage::of_owner(context, id, Tab::Settings).await?;
+    let found = context.api.get::<Domains>(&format!("/v1/apps/{id}/domain")).await;
     let (enabled, domains) = match found {
         Ok(domains) => (true, domains),
         Err(failed) => match failed.error.code {
@@ -163,5 +163,5 @@ async fn view(
         domains: domains.items,
         typed: typed.to_owned(),
     };
-    Ok(desk.page(status, &page)?)
+    Ok(context.page(status, &page)?)
 }

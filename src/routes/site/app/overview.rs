@@ -8,7 +8,7 @@ use super::app_page::{AppPage, Tab};
 use crate::{
     error::ApiResult,
     http::params::Path,
-    routes::site::{desk::Desk, frame::Frame},
+    routes::site::{frame::Frame, page_context::PageContext},
 };
 
 #[derive(Template)]
@@ -19,11 +19,11 @@ struct OverviewPage {
 }
 
 /// The page.
-pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
-    desk.answer(view(&desk, &id).await)
+pub async fn page(context: PageContext, Path(id): Path<String>) -> Response {
+    context.answer(view(&context, &id).await)
 }
 
-async fn view(desk: &Desk, id: &str) -> ApiResult<Response> {
-    let (frame, app_page) = AppPage::of_anybody(desk, id, Tab::Overview).await?;
-    Ok(desk.page(StatusCode::OK, &OverviewPage { frame, app_page })?)
+async fn view(context: &PageContext, id: &str) -> ApiResult<Response> {
+    let (frame, app_page) = AppPage::of_anybody(context, id, Tab::Overview).await?;
+    Ok(context.page(StatusCode::OK, &OverviewPage { frame, app_page })?)
 }

@@ -17,10 +17,10 @@ use crate::{
     error::ApiResult,
     http::params::Path,
     routes::site::{
-        desk::Desk,
         fields::{Fields, unknown_action},
         frame::Frame,
         notice::{Notice, or_again},
+        page_context::PageContext,
         posted::Posted,
         records::List,
         words::{At, Count},
@@ -99,20 +99,20 @@ const VISIBILITIES: &[(&str, &str, &str)] = &[
 ];
 
 /// The page.
-pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
-    desk.answer(view(&desk, &id, StatusCode::OK, None, Fields::default()).await)
+pub async fn page(context: PageContext, Path(id): Path<String>) -> Response {
+    context.answer(view(&context, &id, StatusCode::OK, None, Fields::default()).await)
 }
 
 /// Does what a form of the page asks for.
-pub async fn act(Path(id): Path<String>, Posted(desk, fields): Posted<Fields>) -> Response {
-    let done = perform(&desk, &id, &fields).await;
+pub async fn act(Path(id): Path<String>, Posted(context, fields): Posted<Fields>) -> Response {
+    let done = perform(&context, &id, &fields).await;
     let done = done.map(|()| match fields.one("action") {
         "retention" => "retention-set",
         _ => "saved",
     });
-    let answered = done.and_then(|done| Ok(desk.go(&format!("/apps/{id}/settings"), done)?));
-    let again = |status, error| view(&desk, &id, status, Some(refusal(&error, &fields)), fields);
-    desk.answer(or_again(answered, again).await)
+    let answered = done.and_then(|done| Ok(context.go(&format!("/apps/{id}/settings"), done)?));
+    let again = |status, error| view(&context, &id, status, Some(refusal(&error, &fields)), fields);
+    context.answer(or_again(answered, again).await)
 }
 
 /// Why a form of the page was refused. A bound of rows is asked for once for each collection.
@@ -127,7 +127,7 @@ fn refusal(error: &Error, fields: &Fields) -> Notice {
     Notice::of_form(error, action, place, asked)
 }
 
-async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<()> {
+async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<()> {
     let app = format!("/v1/apps/{id}");
     let (method, path, body) = match fields.one("action") {
         "visibility" => (Method::PATCH, app, json!({"visibility": fields.one("visibility")})),
@@ -155,23 +155,23 @@ async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<()> {
         }
         _ => return Err(unknown_action().into()),
     };
-    desk.api.send::<Value>(method, &path, &body).await.map(drop)
+    context.api.send::<Value>(method, &path, &body).await.map(drop)
 }
 
 async fn view(
-    desk: &Desk,
+    context: &PageContext,
     id: &str,
     status: StatusCode,
     notice: Option<Notice>,
     typed: Fields,
 ) -> ApiResult<Response> {
-    let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Settings).await?;
-    let orgs: List<Org> = desk.api.get("/v1/orgs?limit=200").await?;
+    let (frame, app_page) = AppPage::of_owner(context, id, Tab::Settings).await?;
+    let orgs: List<Org> = context.api.get("/v1/orgs?limit=200").await?;
     let mut retention = Vec::with_capacity(app_page.app.collections.len());
     for one in &app_page.app.collections {
         // A collection that only holds detached rows has no bounds.
         let path = format!("{}/retention", collection_path(id, &one.name));
-        retention.extend(desk.api.get_if_allowed::<Retention>(&path).await?);
+        retention.extend(context.api.get_if_allowed::<Retention>(&path).await?);
     }
     let page = SettingsPage {
         typed,
@@ -181,5 +181,5 @@ async fn view(
         retention,
         visibilities: VISIBILITIES,
     };
-    Ok(desk.page(status, &page)?)
+    Ok(context.page(status, &page)?)
 }

@@ -13,8 +13,8 @@ use crate::{
     error::ApiResult,
     http::params::Path,
     routes::site::{
-        desk::Desk,
         frame::Frame,
+        page_context::PageContext,
         usage::{Flow, Step},
     },
 };
@@ -38,15 +38,15 @@ struct UsagePage {
 }
 
 /// The page.
-pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
-    desk.answer(view(&desk, &id).await)
+pub async fn page(context: PageContext, Path(id): Path<String>) -> Response {
+    context.answer(view(&context, &id).await)
 }
 
-async fn view(desk: &Desk, id: &str) -> ApiResult<Response> {
-    let (frame, app_page) = AppPage::of_anybody(desk, id, Tab::Usage).await?;
-    let window = desk.query::<Query>()?.days();
+async fn view(context: &PageContext, id: &str) -> ApiResult<Response> {
+    let (frame, app_page) = AppPage::of_anybody(context, id, Tab::Usage).await?;
+    let window = context.query::<Query>()?.days();
     let Usage { totals, series } =
-        desk.api.get(&format!("/v1/apps/{id}/usage?days={window}")).await?;
+        context.api.get(&format!("/v1/apps/{id}/usage?days={window}")).await?;
     let page = UsagePage { frame, app_page, window, windows: WINDOWS, totals, unit: "day", series };
-    Ok(desk.page(StatusCode::OK, &page)?)
+    Ok(context.page(StatusCode::OK, &page)?)
 }

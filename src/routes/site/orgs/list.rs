@@ -10,10 +10,10 @@ use super::Org;
 use crate::{
     error::ApiResult,
     routes::site::{
-        desk::Desk,
         form_token::FormToken,
         frame::{Frame, Section},
         notice::{Notice, or_again},
+        page_context::PageContext,
         paging::{CursorTrail, ITEMS_MAX, ONLY, Pager},
         posted::Posted,
         records::List,
@@ -40,38 +40,38 @@ pub struct Form {
 }
 
 /// The page.
-pub async fn page(desk: Desk) -> Response {
-    desk.answer(view(&desk, StatusCode::OK, None, String::new()).await)
+pub async fn page(context: PageContext) -> Response {
+    context.answer(view(&context, StatusCode::OK, None, String::new()).await)
 }
 
 /// Makes an organization, once for this form, and goes there.
-pub async fn create(Posted(desk, form): Posted<Form>) -> Response {
+pub async fn create(Posted(context, form): Posted<Form>) -> Response {
     let body = json!({"name": form.name});
-    let made = desk.api.make::<Org>("/v1/orgs", &body, &form.form).await;
+    let made = context.api.make::<Org>("/v1/orgs", &body, &form.form).await;
     let answered = made.and_then(|org| {
         let page = format!("/orgs/{}", org.made().id);
-        Ok(desk.go(&page, "org-created")?)
+        Ok(context.go(&page, "org-created")?)
     });
     let again = |status, error| {
         let notice = Notice::of_form(&error, "create", "", &["name"]);
-        view(&desk, status, Some(notice), form.name)
+        view(&context, status, Some(notice), form.name)
     };
-    desk.answer(or_again(answered, again).await)
+    context.answer(or_again(answered, again).await)
 }
 
 async fn view(
-    desk: &Desk,
+    context: &PageContext,
     status: StatusCode,
     notice: Option<Notice>,
     name: String,
 ) -> ApiResult<Response> {
-    let trail = CursorTrail::of(desk, ONLY);
-    let orgs: List<Org> = desk.api.get(&trail.path("/v1/orgs", ITEMS_MAX)).await?;
+    let trail = CursorTrail::of(context, ONLY);
+    let orgs: List<Org> = context.api.get(&trail.path("/v1/orgs", ITEMS_MAX)).await?;
     let page = OrgsPage {
-        frame: desk.frame(Section::Orgs).with(notice),
+        frame: context.frame(Section::Orgs).with(notice),
         pager: trail.pager("organizations", "/orgs", orgs.next_cursor),
         orgs: orgs.items,
         name,
     };
-    Ok(desk.page(status, &page)?)
+    Ok(context.page(status, &page)?)
 }

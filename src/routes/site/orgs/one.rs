@@ -16,11 +16,11 @@ use crate::{
     error::ApiResult,
     http::params::Path,
     routes::site::{
-        desk::Desk,
         fields::{Fields, unknown_action},
         form_token::FormToken,
         frame::{Frame, Section},
         notice::{Notice, done_or_gone, or_again},
+        page_context::PageContext,
         paging::{CursorTrail, ITEMS_MAX, Pager},
         posted::Posted,
         records::{App, List},
@@ -62,20 +62,20 @@ struct OrgPage {
 }
 
 /// The page.
-pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
-    desk.answer(view(&desk, &id, StatusCode::OK, None, Fields::default()).await)
+pub async fn page(context: PageContext, Path(id): Path<String>) -> Response {
+    context.answer(view(&context, &id, StatusCode::OK, None, Fields::default()).await)
 }
 
 /// Does what a form of the page asks for.
-pub async fn act(Path(id): Path<String>, Posted(desk, fields): Posted<Fields>) -> Response {
-    let answered = perform(&desk, &id, &fields).await.and_then(|done| {
+pub async fn act(Path(id): Path<String>, Posted(context, fields): Posted<Fields>) -> Response {
+    let answered = perform(&context, &id, &fields).await.and_then(|done| {
         Ok(match done {
-            "org-left" => desk.go("/orgs", done),
-            _ => desk.again(done),
+            "org-left" => context.go("/orgs", done),
+            _ => context.again(done),
         }?)
     });
-    let again = |status, error| view(&desk, &id, status, Some(refusal(&error, &fields)), fields);
-    desk.answer(or_again(answered, again).await)
+    let again = |status, error| view(&context, &id, status, Some(refusal(&error, &fields)), fields);
+    context.answer(or_again(answered, again).await)
 }
 
 /// Why a form of the page was refused.
@@ -90,8 +90,8 @@ fn refusal(error: &Error, fields: &Fields) -> Notice {
     Notice::of_form(error, action, place, asked)
 }
 
-async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static str> {
-    let api = &desk.api;
+async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<&'static str> {
+    let api = &context.api;
     let org: OrgId = id.parse().map_err(|_| unknown())?;
     let org = format!("/v1/orgs/{org}");
     let one = || -> Result<String, Error> {
@@ -115,7 +115,7 @@ async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static s
             match api.send::<Value>(Method::PATCH, &one()?, &role).await {
                 // Whoever is an admin no more by this form may send it again.
                 Err(failed) if failed.error.code == ErrorCode::Forbidden => {
-                    let is_mine = fields.one("member") == desk.human.to_string();
+                    let is_mine = fields.one("member") == context.human.to_string();
                     let now = api.get::<Org>(&org).await?;
                     if !is_mine || now.role != fields.one("role") {
                         return Err(failed);
@@ -130,7 +130,7 @@ async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static s
             Ok("org-member-removed")
         }
         "leave" => {
-            let left = api.act(Method::DELETE, &format!("{org}/members/{}", desk.human)).await;
+            let left = api.act(Method::DELETE, &format!("{org}/members/{}", context.human)).await;
             // To whoever has left it is not there.
             done_or_gone(left)?;
             Ok("org-left")
@@ -144,15 +144,15 @@ fn unknown() -> Error {
 }
 
 async fn view(
-    desk: &Desk,
+    context: &PageContext,
     id: &str,
     status: StatusCode,
     notice: Option<Notice>,
     typed: Fields,
 ) -> ApiResult<Response> {
     let id: OrgId = id.parse().map_err(|_| unknown())?;
-    let (members, apps) = (CursorTrail::of(desk, "members"), CursorTrail::of(desk, "apps"));
-    let api = &desk.api;
+    let (members, apps) = (CursorTrail::of(context, "members"), CursorTrail::of(context, "apps"));
+    let api = &context.api;
     let (path, own) = (format!("/v1/orgs/{id}"), apps.path("/v1/self/apps", ITEMS_MAX));
     let (listed, own) =
         (members.path(&format!("{path}/members"), ITEMS_MAX), format!("{own}&org_id={id}"));
@@ -164,14 +164,14 @@ async fn view(
     let (held, next) = held.map_or((None, None), |list| (Some(list.items), list.next_cursor));
     let here = format!("/orgs/{id}");
     let page = OrgPage {
-        frame: desk.frame(Section::Orgs).with(notice),
+        frame: context.frame(Section::Orgs).with(notice),
         org,
-        me: desk.human,
+        me: context.human,
         more_members: members.pager("members", &here, found.next_cursor),
         members: found.items,
         apps: held,
         more_apps: apps.pager("apps", &here, next),
         typed,
     };
-    Ok(desk.page(status, &page)?)
+    Ok(context.page(status, &page)?)
 }

@@ -4,7 +4,7 @@
 use url::form_urlencoded::{self, Serializer};
 
 use super::collection_page;
-use crate::routes::site::desk::{DONE, Desk};
+use crate::routes::site::page_context::{DONE, PageContext};
 
 /// The parameter that holds the list's query.
 const PARAMETER: &str = "list";
@@ -20,14 +20,14 @@ pub struct BackToList {
 impl BackToList {
     /// The list itself, as it is looked at.
     #[must_use]
-    pub fn from_here(desk: &Desk, app: &str, collection: &str) -> Self {
-        Self { list: collection_page(app, collection), query: tidy(desk.asked()) }
+    pub fn from_here(context: &PageContext, app: &str, collection: &str) -> Self {
+        Self { list: collection_page(app, collection), query: tidy(context.asked()) }
     }
 
     /// The list that led to the page that is looked at.
     #[must_use]
-    pub fn back(desk: &Desk, app: &str, collection: &str) -> Self {
-        let mut pairs = form_urlencoded::parse(desk.asked().as_bytes());
+    pub fn back(context: &PageContext, app: &str, collection: &str) -> Self {
+        let mut pairs = form_urlencoded::parse(context.asked().as_bytes());
         let query = pairs.find(|(name, _)| name == PARAMETER).map(|(_, query)| tidy(&query));
         Self { list: collection_page(app, collection), query: query.unwrap_or_default() }
     }

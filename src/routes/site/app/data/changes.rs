@@ -12,7 +12,7 @@ use super::collection_page;
 use crate::{
     error::ApiResult,
     http::params::Path,
-    routes::site::{desk::Desk, home::Any, see_other},
+    routes::site::{home::Any, page_context::PageContext, see_other},
 };
 
 /// Tells htmx which event to raise on the page.
@@ -40,15 +40,18 @@ struct Live {
 }
 
 /// Waits for a change.
-pub async fn wait(desk: Desk, Path((id, collection)): Path<(String, String)>) -> Response {
-    desk.answer(look(&desk, &id, &collection).await)
+pub async fn wait(
+    context: PageContext,
+    Path((id, collection)): Path<(String, String)>,
+) -> Response {
+    context.answer(look(&context, &id, &collection).await)
 }
 
-async fn look(desk: &Desk, id: &str, collection: &str) -> ApiResult<Response> {
-    if !desk.is_for_script() {
+async fn look(context: &PageContext, id: &str, collection: &str) -> ApiResult<Response> {
+    if !context.is_for_script() {
         return Ok(see_other(&collection_page(id, collection))?);
     }
-    let Query { since } = desk.query()?;
+    let Query { since } = context.query()?;
     let query = Serializer::new(String::new())
         .append_pair("since", &since)
         .append_pair("collection", collection)
@@ -56,17 +59,17 @@ async fn look(desk: &Desk, id: &str, collection: &str) -> ApiResult<Response> {
         .append_pair("limit", "200")
         .finish();
     let (feed_cursor, changed) =
-        match desk.api.get::<Feed>(&format!("/v1/apps/{id}/feed?{query}")).await {
+        match context.api.get::<Feed>(&format!("/v1/apps/{id}/feed?{query}")).await {
             Ok(feed) => (feed.cursor, !feed.events.is_empty()),
             // Away for too long: the page is shown anew, and waits from there.
             Err(failed) if failed.error.code == ErrorCode::ResyncRequired => {
-                let now: Feed = desk.api.get(&format!("/v1/apps/{id}/feed?wait=0")).await?;
+                let now: Feed = context.api.get(&format!("/v1/apps/{id}/feed?wait=0")).await?;
                 (now.cursor, true)
             }
             Err(failed) => return Err(failed),
         };
     let live = Live { page: collection_page(id, collection), feed_cursor };
-    let mut response = desk.page(StatusCode::OK, &live)?;
+    let mut response = context.page(StatusCode::OK, &live)?;
     if changed {
         response.headers_mut().insert(TRIGGER, HeaderValue::from_static("rows-changed"));
     }

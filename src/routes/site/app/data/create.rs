@@ -16,10 +16,10 @@ use crate::{
     http::params::Path,
     routes::site::{
         app::app_page::{self, AppPage, Tab},
-        desk::Desk,
         form_token::FormToken,
         frame::Frame,
         notice::{Notice, or_again},
+        page_context::PageContext,
         posted::{Posted, PostedRow},
         words,
     },
@@ -60,50 +60,58 @@ struct NewRowPage {
 }
 
 /// The page.
-pub async fn page(desk: Desk, Path((id, collection)): Path<(String, String)>) -> Response {
+pub async fn page(
+    context: PageContext,
+    Path((id, collection)): Path<(String, String)>,
+) -> Response {
     let data = "{\n  \n}".to_owned();
     let form = Form { key: String::new(), data, form: FormToken::default() };
-    desk.answer(view(&desk, &id, &collection, StatusCode::OK, None, None, form).await)
+    context.answer(view(&context, &id, &collection, StatusCode::OK, None, None, form).await)
 }
 
 /// Creates it, once for this form.
 pub async fn submit(
     Path((id, collection)): Path<(String, String)>,
-    Posted(desk, form): PostedRow<Form>,
+    Posted(context, form): PostedRow<Form>,
 ) -> Response {
-    desk.answer(create(&desk, &id, &collection, form).await)
+    context.answer(create(&context, &id, &collection, form).await)
 }
 
-async fn create(desk: &Desk, id: &str, collection: &str, form: Form) -> ApiResult<Response> {
-    app_page::require_owner(desk, id).await?;
+async fn create(
+    context: &PageContext,
+    id: &str,
+    collection: &str,
+    form: Form,
+) -> ApiResult<Response> {
+    app_page::require_owner(context, id).await?;
     let key = Some(form.key.as_str()).filter(|key| !key.is_empty());
     let answered = match typed(&form.data) {
         Ok(data) => {
             let body = Create { key, data: &data };
-            desk.api.create::<Row>(&collection_path(id, collection), &body, &form.form).await
+            context.api.create::<Row>(&collection_path(id, collection), &body, &form.form).await
         }
         Err(why) => Err(why.into()),
     };
-    let way = BackToList::back(desk, id, collection);
+    let way = BackToList::back(context, id, collection);
     let row_page = |key: &str| way.to(&row_page(id, collection, key));
     let taken = matches!(answered, Ok(None)).then(|| row_page(&form.key));
     let answered = answered.and_then(|made| {
         let row = made.ok_or_else(|| {
             Error::new(ErrorCode::Conflict, "there is already a row with this key")
         })?;
-        Ok(desk.go(&row_page(&row.key), "row-created")?)
+        Ok(context.go(&row_page(&row.key), "row-created")?)
     });
     let again = |status, error| {
         let is_key = taken.is_some() || words::names(&error, "key");
         let notice = refusal(&error, "create", if is_key { &["key"] } else { &["data"] });
-        view(desk, id, collection, status, Some(notice), taken, form)
+        view(context, id, collection, status, Some(notice), taken, form)
     };
     or_again(answered, again).await
 }
 
 /// The page with what was typed, and why that was refused.
 pub(super) async fn view(
-    desk: &Desk,
+    context: &PageContext,
     id: &str,
     collection: &str,
     status: StatusCode,
@@ -111,13 +119,13 @@ pub(super) async fn view(
     taken: Option<String>,
     form: Form,
 ) -> ApiResult<Response> {
-    let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Data).await?;
+    let (frame, app_page) = AppPage::of_owner(context, id, Tab::Data).await?;
     // What was typed for one that went meanwhile is shown all the same.
     if notice.is_none() && !app_page.declared().iter().any(|one| one.name == collection) {
         return Err(Error::collection_not_found(collection).into());
     }
     let frame = frame.with(notice);
-    let way = BackToList::back(desk, id, collection);
+    let way = BackToList::back(context, id, collection);
     let page = NewRowPage {
         frame,
         app_page,
@@ -128,5 +136,5 @@ pub(super) async fn view(
         key: form.key,
         data: form.data,
     };
-    Ok(desk.page(status, &page)?)
+    Ok(context.page(status, &page)?)
 }

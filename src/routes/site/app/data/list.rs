@@ -26,9 +26,9 @@ use crate::{
     http::params::Path,
     routes::site::{
         app::app_page::{AppPage, Tab},
-        desk::Desk,
         frame::Frame,
         notice::Notice,
+        page_context::PageContext,
         paging::{CursorTrail, ITEMS_MAX, ONLY, Pager},
         see_other,
         words::{self, At, Count},
@@ -231,8 +231,8 @@ const OPS: &[(&str, &str)] = &[
 ];
 
 /// `/apps/:id/data`: leads to the first collection.
-pub async fn first(desk: Desk, Path(id): Path<String>) -> Response {
-    desk.answer(to_first(&desk, &id).await)
+pub async fn first(context: PageContext, Path(id): Path<String>) -> Response {
+    context.answer(to_first(&context, &id).await)
 }
 
 #[derive(Template)]
@@ -242,26 +242,29 @@ struct NoDataPage {
     app_page: AppPage,
 }
 
-async fn to_first(desk: &Desk, id: &str) -> ApiResult<Response> {
-    let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Data).await?;
+async fn to_first(context: &PageContext, id: &str) -> ApiResult<Response> {
+    let (frame, app_page) = AppPage::of_owner(context, id, Tab::Data).await?;
     match app_page.app.collections.iter().find(|one| !one.undeclared) {
         Some(first) => Ok(see_other(&collection_page(&app_page.app.id.to_string(), &first.name))?),
-        None => Ok(desk.page(StatusCode::OK, &NoDataPage { frame, app_page })?),
+        None => Ok(context.page(StatusCode::OK, &NoDataPage { frame, app_page })?),
     }
 }
 
 /// The page.
-pub async fn page(desk: Desk, Path((id, collection)): Path<(String, String)>) -> Response {
-    desk.answer(view(&desk, &id, collection).await)
+pub async fn page(
+    context: PageContext,
+    Path((id, collection)): Path<(String, String)>,
+) -> Response {
+    context.answer(view(&context, &id, collection).await)
 }
 
-async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> {
-    let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Data).await?;
+async fn view(context: &PageContext, id: &str, collection: String) -> ApiResult<Response> {
+    let (frame, app_page) = AppPage::of_owner(context, id, Tab::Data).await?;
     let app = app_page.app.id.to_string();
-    let query: Query = desk.query()?;
-    let trail = CursorTrail::of(desk, ONLY);
+    let query: Query = context.query()?;
+    let trail = CursorTrail::of(context, ONLY);
     let listed = match query.path(&app, &collection, &trail) {
-        Ok(path) => desk.api.get::<Rows>(&path).await,
+        Ok(path) => context.api.get::<Rows>(&path).await,
         Err(error) => Err(error.into()),
     };
     let (rows, refused) = match listed {
@@ -278,7 +281,7 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
     let frame = frame.with(notice);
     let data: Vec<_> = rows.items.iter().map(Row::members).collect();
     let columns = columns(&data);
-    let way = BackToList::from_here(desk, &app, &collection);
+    let way = BackToList::from_here(context, &app, &collection);
     let members = columns.iter().map(|name| Heading::of_member(&query, &page, name));
     let headings =
         members.chain([Heading::sorting(&query, &page, "updated_at", "Changed")]).collect();
@@ -322,7 +325,7 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
         app_page,
         ops: OPS,
     };
-    Ok(desk.page(status, &page)?)
+    Ok(context.page(status, &page)?)
 }
 
 /// The members that most rows of the page have, in a steady order.

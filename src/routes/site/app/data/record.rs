@@ -16,7 +16,7 @@ use crate::{
     routes::{
         apps::record::owner,
         site::{
-            desk::Desk,
+            page_context::PageContext,
             records::{Agent, List},
             words::At,
         },
@@ -94,22 +94,22 @@ impl Names {
     ///
     /// # Errors
     /// Those of the API.
-    pub async fn load(desk: &Desk) -> ApiResult<Self> {
+    pub async fn load(context: &PageContext) -> ApiResult<Self> {
         let path = format!("/v1/self/agents?limit={AGENTS_MAX}");
-        let agents: List<Agent> = desk.api.get(&path).await?;
+        let agents: List<Agent> = context.api.get(&path).await?;
         let named = |agent: Agent| (AgentId::to_string(&agent.id), agent.name);
         let agents = agents.items.into_iter().map(named).collect();
-        Ok(Self { me: desk.human.to_string(), agents })
+        Ok(Self { me: context.human.to_string(), agents })
     }
 
     /// Somebody who acts as an app's owner, or did: of others it says who they are.
     ///
     /// # Errors
     /// `unavailable`, while accounts are being loaded.
-    pub fn of_owner(&self, desk: &Desk, who: &Who) -> Result<String> {
+    pub fn of_owner(&self, context: &PageContext, who: &Who) -> Result<String> {
         // Not the address: who made something for a former owner need not be known to the next.
         let human = |id: HumanId| -> Result<String> {
-            let name = owner(&desk.state, id)?.name;
+            let name = owner(&context.state, id)?.name;
             Ok(name.as_deref().unwrap_or("somebody without an account").to_owned())
         };
         let known = who.id == self.me || self.agents.contains_key(&who.id);
@@ -117,10 +117,10 @@ impl Names {
             return human(id);
         }
         if let (false, Ok(id)) = (known, who.id.parse())
-            && let Ok(AgentRecord { agent, .. }) = desk.state.rooms.directory.agent(id)
+            && let Ok(AgentRecord { agent, .. }) = context.state.rooms.directory.agent(id)
             && let Some(by) = agent.owner
         {
-            return Ok(match by == desk.human {
+            return Ok(match by == context.human {
                 true => format!("your agent “{}”", agent.name),
                 false => format!("the agent “{}” of {}", agent.name, human(by)?),
             });

@@ -23,10 +23,10 @@ use crate::{
     http::params::Path,
     routes::site::{
         app::app_page::{self, AppPage, Tab},
-        desk::Desk,
         form_token::FormToken,
         frame::Frame,
         notice::{Notice, or_again},
+        page_context::PageContext,
         posted::{Posted, PostedRow},
     },
 };
@@ -113,18 +113,18 @@ struct RowGonePage {
 type Which = Path<(String, String, String)>;
 
 /// The page.
-pub async fn page(desk: Desk, Path((id, collection, key)): Which) -> Response {
+pub async fn page(context: PageContext, Path((id, collection, key)): Which) -> Response {
     let at = RowAt { id: &id, collection: &collection, key: &key };
-    desk.answer(view(&desk, at, StatusCode::OK, None, None).await)
+    context.answer(view(&context, at, StatusCode::OK, None, None).await)
 }
 
 /// Does what a form of the page asks for.
 pub async fn act(
     Path((id, collection, key)): Which,
-    Posted(desk, action): PostedRow<Action>,
+    Posted(context, action): PostedRow<Action>,
 ) -> Response {
     let at = RowAt { id: &id, collection: &collection, key: &key };
-    desk.answer(perform(&desk, at, action).await)
+    context.answer(perform(&context, at, action).await)
 }
 
 /// Which row of which collection of which app.
@@ -135,27 +135,29 @@ struct RowAt<'a> {
     key: &'a str,
 }
 
-async fn perform(desk: &Desk, at: RowAt<'_>, action: Action) -> ApiResult<Response> {
+async fn perform(context: &PageContext, at: RowAt<'_>, action: Action) -> ApiResult<Response> {
     let RowAt { id, collection, key } = at;
-    app_page::require_owner(desk, id).await?;
-    let way = BackToList::back(desk, id, collection);
+    app_page::require_owner(context, id).await?;
+    let way = BackToList::back(context, id, collection);
     let (list, page) = (way.list(), way.to(&row_page(id, collection, key)));
     let path = row_path(id, collection, key);
     let (answered, to, done) = match action {
-        Action::Save { version, data, base } => return save(desk, at, version, data, base).await,
+        Action::Save { version, data, base } => {
+            return save(context, at, version, data, base).await;
+        }
         Action::Delete { version } => {
             let deletion = format!("{path}?if_match={}", number(&version)?);
-            let mut deleted = desk.api.act(Method::DELETE, &deletion).await;
-            if is_missing(&deleted) && is_in_trash(desk, &path).await? {
+            let mut deleted = context.api.act(Method::DELETE, &deletion).await;
+            if is_missing(&deleted) && is_in_trash(context, &path).await? {
                 deleted = Ok(());
             }
             (deleted, list, "row-deleted")
         }
         Action::Restore => {
-            (desk.api.act(Method::POST, &format!("{path}/restore")).await, page, "row-restored")
+            (context.api.act(Method::POST, &format!("{path}/restore")).await, page, "row-restored")
         }
         Action::Purge => {
-            let purged = desk.api.act(Method::DELETE, &format!("{path}/purge")).await;
+            let purged = context.api.act(Method::DELETE, &format!("{path}/purge")).await;
             // Whoever may destroy a row is told that it is not there only where nothing is left of it.
             let purged = if is_missing(&purged) { Ok(()) } else { purged };
             (purged, list, "row-purged")
@@ -165,9 +167,9 @@ async fn perform(desk: &Desk, at: RowAt<'_>, action: Action) -> ApiResult<Respon
         // A row that is not there has no page.
         Err(failed) if failed.error.code == ErrorCode::RowNotFound => Err(failed),
         answered => {
-            let answered = answered.and_then(|()| Ok(desk.go(&to, done)?));
+            let answered = answered.and_then(|()| Ok(context.go(&to, done)?));
             let again =
-                |status, error| view(desk, at, status, Some(refusal(&error, "act", &[])), None);
+                |status, error| view(context, at, status, Some(refusal(&error, "act", &[])), None);
             or_again(answered, again).await
         }
     }
@@ -179,8 +181,8 @@ fn is_missing(done: &ApiResult<()>) -> bool {
 }
 
 /// Whether the row at this path is one that was deleted.
-async fn is_in_trash(desk: &Desk, path: &str) -> ApiResult<bool> {
-    let row = desk.api.get_if_allowed::<Row>(&format!("{path}?include_deleted=true")).await?;
+async fn is_in_trash(context: &PageContext, path: &str) -> ApiResult<bool> {
+    let row = context.api.get_if_allowed::<Row>(&format!("{path}?include_deleted=true")).await?;
     Ok(row.is_some_and(|row| row.deleted_at.is_some()))
 }
 
@@ -189,7 +191,7 @@ fn number(version: &str) -> Result<u64, Error> {
 }
 
 async fn save(
-    desk: &Desk,
+    context: &PageContext,
     at: RowAt<'_>,
     version: String,
     data: String,
@@ -200,16 +202,16 @@ async fn save(
     let answered = match typed(&data) {
         Ok(raw) => {
             let update = Update { data: &raw, if_match, replace: true };
-            desk.api.send::<Row>(Method::PATCH, &path, &update).await
+            context.api.send::<Row>(Method::PATCH, &path, &update).await
         }
         Err(why) => Err(why.into()),
     };
     let page =
-        BackToList::back(desk, at.id, at.collection).to(&row_page(at.id, at.collection, at.key));
-    let answered = answered.and_then(|_| Ok(desk.go(&page, "saved")?));
+        BackToList::back(context, at.id, at.collection).to(&row_page(at.id, at.collection, at.key));
+    let answered = answered.and_then(|_| Ok(context.go(&page, "saved")?));
     let again = async |status, error: Error| match current(&error) {
         // What was to be written stands there: the same form was sent before.
-        Some(current) if wrote(&data, &current) => Ok(desk.go(&page, "saved")?),
+        Some(current) if wrote(&data, &current) => Ok(context.go(&page, "saved")?),
         // Somebody was faster: both are shown, and the next try is against what is there now.
         Some(current) => {
             let merge = Merge::of(&base, &data, current.data.get());
@@ -219,19 +221,19 @@ async fn save(
                 version: current.version.to_string(),
                 merge: Some(merge),
             };
-            view(desk, at, status, None, Some(draft)).await
+            view(context, at, status, None, Some(draft)).await
         }
-        None if error.code == ErrorCode::RowNotFound => gone(desk, at, data).await,
+        None if error.code == ErrorCode::RowNotFound => gone(context, at, data).await,
         // Nor has the row a page then.
         None if error.code == ErrorCode::CollectionNotFound => {
             let form = FormToken::default();
             let form = create::Form { key: at.key.to_owned(), data, form };
             let notice = Some(refusal(&error, "create", &[]));
-            create::view(desk, at.id, at.collection, status, notice, None, form).await
+            create::view(context, at.id, at.collection, status, notice, None, form).await
         }
         None => {
             let draft = Draft { data, base, version, merge: None };
-            view(desk, at, status, Some(refusal(&error, "save", &["data"])), Some(draft)).await
+            view(context, at, status, Some(refusal(&error, "save", &["data"])), Some(draft)).await
         }
     };
     or_again(answered, again).await
@@ -251,11 +253,11 @@ fn wrote(data: &str, row: &Row) -> bool {
     matches!((wanted, there), (Ok(wanted), Ok(there)) if wanted.text() == there.text())
 }
 
-async fn gone(desk: &Desk, at: RowAt<'_>, data: String) -> ApiResult<Response> {
-    let (frame, app_page) = AppPage::of_owner(desk, at.id, Tab::Data).await?;
+async fn gone(context: &PageContext, at: RowAt<'_>, data: String) -> ApiResult<Response> {
+    let (frame, app_page) = AppPage::of_owner(context, at.id, Tab::Data).await?;
     let text = "The row was deleted while you edited it. What you wrote is below.".to_owned();
     let notice = Notice::of_refusal(text, None);
-    let way = BackToList::back(desk, at.id, at.collection);
+    let way = BackToList::back(context, at.id, at.collection);
     let page = RowGonePage {
         frame: frame.with(Some(notice)),
         app_page,
@@ -265,29 +267,29 @@ async fn gone(desk: &Desk, at: RowAt<'_>, data: String) -> ApiResult<Response> {
         key: at.key.to_owned(),
         data,
     };
-    Ok(desk.page(StatusCode::NOT_FOUND, &page)?)
+    Ok(context.page(StatusCode::NOT_FOUND, &page)?)
 }
 
 async fn view(
-    desk: &Desk,
+    context: &PageContext,
     at: RowAt<'_>,
     status: StatusCode,
     notice: Option<Notice>,
     draft: Option<Draft>,
 ) -> ApiResult<Response> {
-    let (frame, app_page) = AppPage::of_owner(desk, at.id, Tab::Data).await?;
+    let (frame, app_page) = AppPage::of_owner(context, at.id, Tab::Data).await?;
     let frame = frame.with(notice);
     let path = row_path(at.id, at.collection, at.key);
-    let row: Row = desk.api.get(&format!("{path}?include_deleted=true")).await?;
-    let names = Names::load(desk).await?;
-    let app = desk.state.rooms.apps().find(at.id).await?;
-    let caller = Caller::Human { human: desk.human, share: None, network: None };
+    let row: Row = context.api.get(&format!("{path}?include_deleted=true")).await?;
+    let names = Names::load(context).await?;
+    let app = context.state.rooms.apps().find(at.id).await?;
+    let caller = Caller::Human { human: context.human, share: None, network: None };
     let refusals = app.refusals(&caller, at.collection, at.key).await?;
-    let control = desk.state.rooms.control();
+    let control = context.state.rooms.control();
     let events = control.row_history(&app, &caller, at.collection, at.key).await?;
     let history = history(&events, &names);
     let text = row.text();
-    let way = BackToList::back(desk, at.id, at.collection);
+    let way = BackToList::back(context, at.id, at.collection);
     let closed = app_page.is_closed();
     let fixed = refusals.update.map(|error| Notice::refused(&error).text);
     let fixed = if closed { Some("The app is closed.".to_owned()) } else { fixed };
@@ -313,5 +315,5 @@ async fn view(
         deletes: refusals.delete.is_none() && !closed,
         history_max: feed::HISTORY_EVENTS_MAX,
     };
-    Ok(desk.page(status, &page)?)
+    Ok(context.page(status, &page)?)
 }

@@ -16,8 +16,8 @@ use crate::{
     http::params::Path,
     routes::site::{
         app::app_page::{AppPage, Tab},
-        desk::Desk,
         frame::Frame,
+        page_context::PageContext,
         paging::{CursorTrail, ITEMS_MAX, ONLY, Pager},
         records::List,
         words::At,
@@ -49,16 +49,19 @@ struct TrashPage {
 }
 
 /// The page.
-pub async fn page(desk: Desk, Path((id, collection)): Path<(String, String)>) -> Response {
-    desk.answer(view(&desk, &id, collection).await)
+pub async fn page(
+    context: PageContext,
+    Path((id, collection)): Path<(String, String)>,
+) -> Response {
+    context.answer(view(&context, &id, collection).await)
 }
 
-async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> {
-    let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Data).await?;
-    let trail = CursorTrail::of(desk, ONLY);
+async fn view(context: &PageContext, id: &str, collection: String) -> ApiResult<Response> {
+    let (frame, app_page) = AppPage::of_owner(context, id, Tab::Data).await?;
+    let trail = CursorTrail::of(context, ONLY);
     let path = trail.path(&format!("{}/deleted", collection_path(id, &collection)), ITEMS_MAX);
-    let rows: List<Row> = desk.api.get(&path).await?;
-    let way = BackToList::back(desk, id, &collection);
+    let rows: List<Row> = context.api.get(&path).await?;
+    let way = BackToList::back(context, id, &collection);
     let line = |row: &Row| Line {
         key: row.key.clone(),
         href: way.to(&row_page(id, &collection, &row.key)),
@@ -74,5 +77,5 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
         collection,
         app_page,
     };
-    Ok(desk.page(StatusCode::OK, &page)?)
+    Ok(context.page(StatusCode::OK, &page)?)
 }

@@ -15,10 +15,10 @@ use crate::{
     http::params::Path,
     routes::site::{
         api::Made,
-        desk::Desk,
         fields::{Fields, unknown_action},
         form_token::FormToken,
         notice::{Notice, or_again},
+        page_context::PageContext,
         posted::Posted,
         words,
     },
@@ -39,9 +39,9 @@ enum Ended {
 }
 
 /// Does what a form of the page asks for.
-pub async fn act(Path(id): Path<String>, Posted(desk, fields): Posted<Fields>) -> Response {
-    let answered = match perform(&desk, &id, &fields).await {
-        Ok(Ended::Done(done)) => desk.again(done).map_err(Into::into),
+pub async fn act(Path(id): Path<String>, Posted(context, fields): Posted<Fields>) -> Response {
+    let answered = match perform(&context, &id, &fields).await {
+        Ok(Ended::Done(done)) => context.again(done).map_err(Into::into),
         Ok(Ended::Shown(made)) => {
             let (once, notice) = match made {
                 Made::Now(once) => (Some(once), None),
@@ -49,16 +49,16 @@ pub async fn act(Path(id): Path<String>, Posted(desk, fields): Posted<Fields>) -
             };
             let secret = once.as_ref().and_then(|once| once.secret.clone());
             let said = Said { once, notice, ..Said::default() };
-            let page = view(&desk, &id, StatusCode::OK, said).await;
-            return desk.answer(desk.showing(page, secret));
+            let page = view(&context, &id, StatusCode::OK, said).await;
+            return context.answer(context.showing(page, secret));
         }
         Err(failed) => Err(failed),
     };
     let again = |status, error| {
         let said = Said { notice: Some(refusal(&error, &fields)), typed: fields, once: None };
-        view(&desk, &id, status, said)
+        view(&context, &id, status, said)
     };
-    desk.answer(or_again(answered, again).await)
+    context.answer(or_again(answered, again).await)
 }
 
 /// Why a form of the page was refused.
@@ -84,19 +84,19 @@ fn refusal(error: &Error, fields: &Fields) -> Notice {
     Notice::of_form(error, action, place, asked)
 }
 
-async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
+async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<Ended> {
     match fields.one("action") {
-        "add-member" | "set-role" | "remove-member" => members(desk, id, fields).await,
+        "add-member" | "set-role" | "remove-member" => members(context, id, fields).await,
         "grant" | "revoke-grant" | "preview" | "revoke-preview" | "rotate-link" => {
-            links(desk, id, fields).await
+            links(context, id, fields).await
         }
-        "offer" | "withdraw" => ownership(desk, id, fields).await,
-        _ => credentials(desk, id, fields).await,
+        "offer" | "withdraw" => ownership(context, id, fields).await,
+        _ => credentials(context, id, fields).await,
     }
 }
 
-async fn members(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
-    let api = &desk.api;
+async fn members(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<Ended> {
+    let api = &context.api;
     let all = format!("/v1/apps/{id}/members");
     let role = fields.some("custom_role");
     match fields.one("action") {
@@ -121,8 +121,8 @@ async fn members(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
     }
 }
 
-async fn links(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
-    let api = &desk.api;
+async fn links(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<Ended> {
+    let api = &context.api;
     match fields.one("action") {
         "grant" => {
             let mut grant = Map::from_iter([("role".to_owned(), fields.one("role").into())]);
@@ -165,8 +165,8 @@ async fn links(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
     }
 }
 
-async fn credentials(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
-    let api = &desk.api;
+async fn credentials(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<Ended> {
+    let api = &context.api;
     let all = format!("/v1/apps/{id}/credentials");
     let one = |verb: &str| -> Result<String, Error> {
         Ok(format!("{all}/{}{verb}", segment(fields.one("credential"))?))
@@ -212,14 +212,14 @@ fn shown_token(title: &'static str, made: Made<Record>) -> Ended {
     }))
 }
 
-async fn ownership(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
+async fn ownership(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<Ended> {
     let path = format!("/v1/apps/{id}/transfer");
     if fields.one("action") == "withdraw" {
-        desk.api.act(Method::DELETE, &path).await?;
+        context.api.act(Method::DELETE, &path).await?;
         return Ok(Ended::Done("withdrawn"));
     }
     let offer = json!({"email": fields.one("email")});
-    desk.api.make::<Value>(&path, &offer, &FormToken::of(fields)).await?;
+    context.api.make::<Value>(&path, &offer, &FormToken::of(fields)).await?;
     Ok(Ended::Done("offered"))
 }
 

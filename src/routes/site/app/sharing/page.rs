@@ -14,10 +14,10 @@ use crate::{
             app_page::{AppPage, Tab},
             data::record::Names,
         },
-        desk::Desk,
         fields::Fields,
         frame::Frame,
         notice::Notice,
+        page_context::PageContext,
         paging::{CursorTrail, ITEMS_MAX, Pager},
         records::List,
     },
@@ -78,20 +78,20 @@ pub(super) struct Said {
 }
 
 /// The page.
-pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
-    desk.answer(view(&desk, &id, StatusCode::OK, Said::default()).await)
+pub async fn page(context: PageContext, Path(id): Path<String>) -> Response {
+    context.answer(view(&context, &id, StatusCode::OK, Said::default()).await)
 }
 
 /// The page with what an action has to say.
 pub(super) async fn view(
-    desk: &Desk,
+    context: &PageContext,
     id: &str,
     status: StatusCode,
     Said { notice, typed, once }: Said,
 ) -> ApiResult<Response> {
-    let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Sharing).await?;
+    let (frame, app_page) = AppPage::of_owner(context, id, Tab::Sharing).await?;
     let trails =
-        ["members", "grants", "credentials", "previews"].map(|list| CursorTrail::of(desk, list));
+        ["members", "grants", "credentials", "previews"].map(|list| CursorTrail::of(context, list));
     let list =
         |trail: &CursorTrail, what: &str| trail.path(&format!("/v1/apps/{id}/{what}"), ITEMS_MAX);
     let members = list(&trails[0], "members");
@@ -100,7 +100,7 @@ pub(super) async fn view(
     let previews = list(&trails[3], "preview-tokens");
     let (roles, offer) =
         (format!("/v1/apps/{id}/roles?limit=200"), format!("/v1/apps/{id}/transfer"));
-    let api = &desk.api;
+    let api = &context.api;
     let (members, roles, mut grants, mut previews, mut credentials, offer) = tokio::try_join!(
         api.get::<List<Member>>(&members),
         api.get::<List<Role>>(&roles),
@@ -109,15 +109,15 @@ pub(super) async fn view(
         api.get::<List<Credential>>(&credentials),
         api.get_if_allowed::<Offer>(&offer),
     )?;
-    let names = Names::load(desk).await?;
+    let names = Names::load(context).await?;
     for one in &mut grants.items {
-        one.maker = names.of_owner(desk, &one.created_by)?;
+        one.maker = names.of_owner(context, &one.created_by)?;
     }
     for one in &mut previews.items {
-        one.maker = names.of_owner(desk, &one.created_by)?;
+        one.maker = names.of_owner(context, &one.created_by)?;
     }
     for one in &mut credentials.items {
-        one.maker = names.of_owner(desk, &one.created_by)?;
+        one.maker = names.of_owner(context, &one.created_by)?;
     }
     let here = format!("/apps/{id}/sharing");
     let page = SharingPage {
@@ -137,5 +137,5 @@ pub(super) async fn view(
         typed,
         operations: OPERATIONS,
     };
-    Ok(desk.page(status, &page)?)
+    Ok(context.page(status, &page)?)
 }

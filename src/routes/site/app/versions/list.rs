@@ -13,8 +13,8 @@ use crate::{
             app_page::{AppPage, Tab},
             data::record::{Names, Who},
         },
-        desk::Desk,
         frame::Frame,
+        page_context::PageContext,
         words::{At, Count},
     },
 };
@@ -37,14 +37,14 @@ struct VersionsPage {
 }
 
 /// The page.
-pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
-    desk.answer(view(&desk, &id).await)
+pub async fn page(context: PageContext, Path(id): Path<String>) -> Response {
+    context.answer(view(&context, &id).await)
 }
 
-async fn view(desk: &Desk, id: &str) -> ApiResult<Response> {
-    let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Versions).await?;
-    let names = Names::load(desk).await?;
-    let versions = desk.state.rooms.control().versions(app_page.app.id).await?;
+async fn view(context: &PageContext, id: &str) -> ApiResult<Response> {
+    let (frame, app_page) = AppPage::of_owner(context, id, Tab::Versions).await?;
+    let names = Names::load(context).await?;
+    let versions = context.state.rooms.control().versions(app_page.app.id).await?;
     let lines = versions
         .into_iter()
         .map(|version| Line {
@@ -53,8 +53,8 @@ async fn view(desk: &Desk, id: &str) -> ApiResult<Response> {
             at: version.created_at.into(),
         })
         .collect();
-    let kept = Count(desk.state.config.limits.versions_kept);
-    Ok(desk.page(StatusCode::OK, &VersionsPage { frame, app_page, lines, kept })?)
+    let kept = Count(context.state.config.limits.versions_kept);
+    Ok(context.page(StatusCode::OK, &VersionsPage { frame, app_page, lines, kept })?)
 }
 
 /// Who deployed a version, in words.

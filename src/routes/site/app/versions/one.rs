@@ -21,9 +21,9 @@ use crate::{
             app_page::{AppPage, Tab},
             data::record::Names,
         },
-        desk::Desk,
         frame::Frame,
         notice::Notice,
+        page_context::PageContext,
         words::{At, Count, quoted},
     },
 };
@@ -98,34 +98,34 @@ impl VersionPage {
 }
 
 /// The page.
-pub async fn page(desk: Desk, Path((id, number)): Path<(String, String)>) -> Response {
-    desk.answer(view(&desk, &id, &number, StatusCode::OK, None).await)
+pub async fn page(context: PageContext, Path((id, number)): Path<(String, String)>) -> Response {
+    context.answer(view(&context, &id, &number, StatusCode::OK, None).await)
 }
 
 /// The page of a version.
 pub(super) async fn view(
-    desk: &Desk,
+    context: &PageContext,
     id: &str,
     number: &str,
     status: StatusCode,
     notice: Option<Notice>,
 ) -> ApiResult<Response> {
-    let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Versions).await?;
+    let (frame, app_page) = AppPage::of_owner(context, id, Tab::Versions).await?;
     let frame = frame.with(notice);
-    let control = desk.state.rooms.control();
-    let app = desk.state.rooms.apps().find(id).await?;
+    let control = context.state.rooms.control();
+    let app = context.state.rooms.apps().find(id).await?;
     let number = parse(number)?;
     let version = control.version(app.id(), number).await?;
     let kept = control.versions(app.id()).await?;
-    let names = Names::load(desk).await?;
-    let Query { against } = desk.query()?;
+    let names = Names::load(context).await?;
+    let Query { against } = context.query()?;
     let before = kept.iter().map(|info| info.number).find(|other| *other < number);
     let against = against.filter(|other| *other != number).or(before);
     let other = match against {
         Some(other) => Some(control.version(app.id(), other).await?),
         None => None,
     };
-    let (version, (html, manifest, files)) = desk
+    let (version, (html, manifest, files)) = context
         .state
         .reading
         .run(move || {
@@ -139,7 +139,7 @@ pub(super) async fn view(
     // A closed app takes no deploy.
     let rehearsal = match current || app_page.is_closed() {
         true => None,
-        false => Some(rehearse(desk, &app, number).await?),
+        false => Some(rehearse(context, &app, number).await?),
     };
     let report = control.report_on(&app, version.manifest.clone()).await?;
     let page = VersionPage {
@@ -162,7 +162,7 @@ pub(super) async fn view(
         rehearsal,
         app_page,
     };
-    Ok(desk.page(status, &page)?)
+    Ok(context.page(status, &page)?)
 }
 
 /// What changed from one version to another: in the document, the manifest and the files. Documents may
@@ -186,13 +186,13 @@ pub(super) fn parse(number: &str) -> Result<u32, Error> {
 
 /// Tries going back, and changes nothing.
 async fn rehearse(
-    desk: &Desk,
+    context: &PageContext,
     app: &rookery_actors::AppHandle,
     number: u32,
 ) -> Result<Rehearsal, Error> {
-    let caller = Caller::Human { human: desk.human, share: None, network: None };
+    let caller = Caller::Human { human: context.human, share: None, network: None };
     let request = RollBack { caller, number, force: true, dry_run: true, idempotency: None };
-    let tried = desk.state.rooms.control().roll_back(app, request).await;
+    let tried = context.state.rooms.control().roll_back(app, request).await;
     match tried.and_then(|tried| tried.fresh().ok_or_else(Error::internal)) {
         Ok(deployed) => Ok(Rehearsal::of(deployed, app)),
         Err(error) if error.code.status() < 500 => {

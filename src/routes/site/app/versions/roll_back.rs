@@ -14,9 +14,9 @@ use crate::{
     error::{ApiError, ApiResult},
     http::{auth::permission::AppOwner, idempotency::IdempotencyKey, params::Path, reply::to_json},
     routes::site::{
-        desk::Desk,
         form_token::FormToken,
         notice::{Notice, or_again},
+        page_context::PageContext,
         posted::Posted,
     },
 };
@@ -47,13 +47,13 @@ fn made_before(first: &StoredResponse) -> Result<u32, Error> {
 pub async fn submit(
     owner: Result<AppOwner, ApiError>,
     Path((id, number)): Path<(String, String)>,
-    Posted(desk, form): Posted<Form>,
+    Posted(context, form): Posted<Form>,
 ) -> Response {
-    desk.answer(roll_back(&desk, owner, &id, &number, form).await)
+    context.answer(roll_back(&context, owner, &id, &number, form).await)
 }
 
 async fn roll_back(
-    desk: &Desk,
+    context: &PageContext,
     owner: Result<AppOwner, ApiError>,
     id: &str,
     number: &str,
@@ -67,7 +67,7 @@ async fn roll_back(
     let once = key.request(caller.principal(), &["roll back"], &force);
     let idempotency = once.map(|request| Deployed::once(request, Box::new(made)));
     let request = RollBack { caller, number: version, force, dry_run: false, idempotency };
-    match desk.state.rooms.control().roll_back(&app, request).await {
+    match context.state.rooms.control().roll_back(&app, request).await {
         // A version that is not there has no page.
         Err(failed) if failed.code.status() == 404 => Err(failed.into()),
         rolled_back => {
@@ -76,10 +76,11 @@ async fn roll_back(
                     Idempotent::Fresh(deployed) => deployed.report.version,
                     Idempotent::Replayed(first) => made_before(&first)?,
                 };
-                desk.go(&format!("/apps/{id}/versions/{made}"), "rolled-back")
+                context.go(&format!("/apps/{id}/versions/{made}"), "rolled-back")
             });
-            let again =
-                |status, error| one::view(desk, id, number, status, Some(Notice::refused(&error)));
+            let again = |status, error| {
+                one::view(context, id, number, status, Some(Notice::refused(&error)))
+            };
             or_again(answered.map_err(Into::into), again).await
         }
     }

@@ -16,14 +16,14 @@ const END: &str = "</form>";
 
 /// An account as a form names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MadeFor {
+pub struct FormAccount {
     /// The account.
     pub human: HumanId,
     /// What people know it by: its address, or without one its id.
     pub who: String,
 }
 
-impl MadeFor {
+impl FormAccount {
     /// Who is signed in.
     ///
     /// # Errors

@@ -21,10 +21,10 @@ use url::Url;
 use super::{
     api::Api,
     assets::addresses,
+    form_account::FormAccount,
     form_token::FormToken,
     frame::{Frame, Section},
     html,
-    made_for::MadeFor,
     notice::{self, ANCHOR, Notice},
     see_other, sign_in, visitor, words,
 };
@@ -73,7 +73,7 @@ struct MadePage {
 
 /// A signed-in human at work.
 #[derive(Clone)]
-pub struct Desk {
+pub struct PageContext {
     /// What handlers share.
     pub state: AppState,
     /// The API on the human's behalf.
@@ -81,7 +81,7 @@ pub struct Desk {
     /// The human.
     pub human: HumanId,
     who: String,
-    account: MadeFor,
+    account: FormAccount,
     session: SessionId,
     uri: Uri,
     headers: HeaderMap,
@@ -91,7 +91,7 @@ pub struct Desk {
     pub(super) sent: String,
 }
 
-impl FromRequestParts<AppState> for Desk {
+impl FromRequestParts<AppState> for PageContext {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
@@ -102,8 +102,8 @@ impl FromRequestParts<AppState> for Desk {
     }
 }
 
-impl Desk {
-    /// The desk, or the way to sign in.
+impl PageContext {
+    /// The context, or the way to sign in.
     pub(super) async fn open(
         parts: &mut Parts,
         state: &AppState,
@@ -122,7 +122,7 @@ impl Desk {
             api,
             human: holder.human,
             who,
-            account: MadeFor::of(state, holder)?,
+            account: FormAccount::of(state, holder)?,
             session: holder.session,
             uri: parts.uri.clone(),
             headers: parts.headers.clone(),
@@ -183,9 +183,9 @@ impl Desk {
         self.headers.contains_key(HX_REQUEST)
     }
 
-    /// Whose desk it is, as a form names it.
+    /// Whose context it is, as a form names it.
     #[must_use]
-    pub const fn account(&self) -> &MadeFor {
+    pub const fn account(&self) -> &FormAccount {
         &self.account
     }
 

@@ -13,7 +13,7 @@ use rookery_domain::{
     orgs::OrgRole,
 };
 
-use super::site::words::At;
+use crate::pages::quantities::At;
 use crate::{
     mail::{About, Letter, organization, sender},
     state::State,
