@@ -208,10 +208,10 @@ fn an_upsert_tells_nobody_of_a_row_that_it_may_neither_change_nor_read() {
         assert_eq!(code(access.upsert(others)), ErrorCode::CredentialScopeForbidden);
         assert_eq!(access.upsert(others), access.upsert(None), "{operations:?}");
     }
-    // Whoever may make rows finds a value taken, and no more.
+    // A credential that may make rows finds a value taken, and that it is its own bounds that end there.
     let creator = credential(CollectionGrant::new(&[Operation::Create], false));
     let access = Access::new(&creator, &entries);
-    assert_eq!(code(access.upsert(others)), ErrorCode::RowNotFound);
+    assert_eq!(code(access.upsert(others)), ErrorCode::CredentialScopeForbidden);
     access.upsert(None).expect("a new row");
     // A row that it may change it changes, also where it may not read it; of one that it sees it is told
     // why not.
