@@ -53,6 +53,27 @@ fn every_module_opens_with_what_it_is_for() {
 }
 
 #[test]
+fn every_source_that_a_document_names_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let sources = sources();
+    let is_there = |name: &str| sources.iter().any(|source| source.path.ends_with(name));
+    let mut lost = Vec::new();
+    let mut named = 0;
+    for document in ["README.md", "CONTRIBUTING.md", "docs/ARCHITECTURE.md"] {
+        let text = fs::read_to_string(root.join(document)).unwrap();
+        // What stands between back-ticks is every second piece.
+        for name in text.split('`').skip(1).step_by(2).filter(|name| name.ends_with(".rs")) {
+            named += 1;
+            if !is_there(name) {
+                lost.push(format!("{document}: {name}"));
+            }
+        }
+    }
+    assert!(named > 50, "the documents name sources: {named}");
+    none(lost, "a document names sources that are there");
+}
+
+#[test]
 fn no_file_is_longer_than_a_reader_can_hold() {
     let sources = sources();
     let long = sources.iter().filter(|source| source.text.lines().count() > LINES_MAX);

@@ -138,7 +138,7 @@ impl Control {
     /// writes, what was until then.
     ///
     /// # Errors
-    /// `unavailable` when storage does not answer in the middle of it.
+    /// `internal` where storage refuses what should have been fine.
     pub(crate) async fn bring_up_to_date(&self, whose: Whose) -> Result<()> {
         match self.roll_up(whose).await {
             // The counts go along with the next round.
