@@ -266,9 +266,14 @@ async fn signing_out_ends_the_session_at_once_and_only_from_the_site() {
     for (bearer, code) in
         [("nonsense", ErrorCode::Unauthorized), (&*agent.key, ErrorCode::Forbidden)]
     {
-        let both = server.by(&human, Method::POST, path).bearer_auth(bearer);
-        Answer::of(both).await.error(code);
+        // Who asks comes before what is asked.
+        for path in [path.to_owned(), format!("{path}?x=1")] {
+            let both = server.by(&human, Method::POST, &path).bearer_auth(bearer);
+            Answer::of(both).await.error(code);
+        }
     }
+    let stray = server.by(&human, Method::POST, &format!("{path}?x=1"));
+    Answer::of(stray).await.error(ErrorCode::InvalidRequest);
     let out = Answer::of(server.by(&human, Method::POST, path)).await;
     assert_eq!(out.status, 204);
     assert!(out.header("set-cookie").starts_with("service_session=; Path=/; Max-Age=0;"));

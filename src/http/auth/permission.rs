@@ -5,7 +5,7 @@
 use std::marker::PhantomData;
 
 use axum::extract::FromRequestParts;
-use http::request::Parts;
+use http::{header, request::Parts};
 use rookery_actors::AppHandle;
 use rookery_domain::{
     ErrorCode,
@@ -13,8 +13,12 @@ use rookery_domain::{
     principal::Caller,
 };
 
-use super::{identify, recheck, resolve};
-use crate::{error::ApiError, http::client::RequestContext, state::AppState};
+use super::{identify, recheck, refuse_bearer, resolve, session_cookie};
+use crate::{
+    error::ApiError,
+    http::{client::RequestContext, csrf},
+    state::AppState,
+};
 
 /// A credential that a route accepts, as the OpenAPI document names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +74,10 @@ pub struct Public;
 /// added parameters of its own, as mail programs and identity providers do.
 #[derive(Debug, Clone, Copy)]
 pub struct PublicLink;
+
+/// For signing out: whoever holds a session, or none. A bearer has none to end.
+#[derive(Debug, Clone, Copy)]
+pub struct SigningOut;
 
 /// An agent, claimed or not.
 #[derive(Debug, Clone, Copy)]
@@ -280,6 +288,17 @@ impl FromRequestParts<AppState> for PublicLink {
     }
 }
 
+permission!(SigningOut: "Anybody.", [], [Unauthorized Forbidden CsrfOriginMismatch], optional false,
+|parts, state| {
+    let headers = &parts.headers;
+    refuse_bearer(headers, "signed-in humans", state).await?;
+    // Browsers leave the cookie out of what another site posts, and would take it back all the
+    // same.
+    if session_cookie(headers, state.is_https()).is_some() || headers.contains_key(header::ORIGIN) {
+        csrf::check(&parts.method, headers, &state.public_url)?;
+    }
+    Self
+});
 permission!(AgentKey: "An agent.", [AgentKey], [Unauthorized Forbidden], optional false,
     |parts, state| resolve::agent(parts, state).await?);
 permission!(ClaimedAgent: "An agent that a human has claimed.", [AgentKey],

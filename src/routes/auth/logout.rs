@@ -1,29 +1,24 @@
 //! `POST /v1/auth/logout`: ends the session and takes the cookie back.
 
 use axum::{
-    extract::{FromRequest as _, Request, State},
+    extract::State,
     response::{IntoResponse as _, Response},
 };
-use http::{StatusCode, header};
+use http::{HeaderMap, StatusCode};
 use rookery_domain::ErrorCode;
 
 use crate::{
     error::ApiResult,
     http::{
-        auth::{permission::Public, refuse_bearer, session_cookie as cookie},
+        auth::{permission::SigningOut, session_cookie},
         body::Nothing,
-        cookie, csrf,
+        cookie,
     },
     state::AppState,
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] = &[
-    ErrorCode::Unauthorized,
-    ErrorCode::Forbidden,
-    ErrorCode::CsrfOriginMismatch,
-    ErrorCode::PayloadTooLarge,
-];
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 
 /// Signs out, of the site and of the apps that were entered through it.
 ///
@@ -34,21 +29,13 @@ pub const ERRORS: &[ErrorCode] = &[
         headers(("Set-Cookie" = String, description = "Clears the session")))),
 )]
 pub async fn logout(
-    _: Public,
+    _: SigningOut,
     State(state): State<AppState>,
-    request: Request,
+    headers: HeaderMap,
+    _: Nothing,
 ) -> ApiResult<Response> {
-    let (method, headers) = (request.method().clone(), request.headers().clone());
-    refuse_bearer(&headers, "signed-in humans", &state).await?;
     let https = state.is_https();
-    let secret = cookie(&headers, https);
-    // Browsers leave the cookie out of what another site posts, and would take it back all the
-    // same.
-    if secret.is_some() || headers.contains_key(header::ORIGIN) {
-        csrf::check(&method, &headers, &state.public_url)?;
-    }
-    // Who asks comes before what it says.
-    Nothing::from_request(request, &state).await?;
+    let secret = session_cookie(&headers, https);
     if let Some(secret) = secret {
         state.rooms.directory.sign_out(secret).await?;
     }

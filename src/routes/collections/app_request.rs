@@ -109,7 +109,7 @@ impl AppRequest {
 
     /// What a request that waits was let in by: a visitor by its token alone, whatever else was
     /// `presented`.
-    pub(crate) fn leave(&self, presented: CredentialWatch) -> CredentialWatch {
+    pub(crate) fn watch(&self, presented: CredentialWatch) -> CredentialWatch {
         match self.surface {
             Surface::Api => presented,
             Surface::Origin => CredentialWatch::of_visitor(self.participant.as_ref()),

@@ -104,13 +104,13 @@ pub(crate) async fn follow_feed<C: Callers>(
     presented: CredentialWatch,
 ) -> ApiResult<Response> {
     let request: AppRequest = caller.into();
-    let leave = request.leave(presented);
+    let watch = request.watch(presented);
     request.app.count_use(Flow::FeedPolls, 1);
     let mut query = query(params)?;
     if headers.stream {
         let resumes = headers.last_event_id.is_some();
         query.since = headers.last_event_id.or(query.since);
-        let mut opened = stream::open((request, leave), state, &context, query).await;
+        let mut opened = stream::open(request, watch, state, &context, query).await;
         if let Ok(response) = &mut opened {
             accept::vary(response.headers_mut());
         }
@@ -122,7 +122,7 @@ pub(crate) async fn follow_feed<C: Callers>(
             _ => refusal,
         });
     }
-    let page = poll((&request, &leave), &state, context.address, query).await?;
+    let page = poll(&request, &watch, &state, context.address, query).await?;
     let mut response = answer::json(StatusCode::OK, body(&page));
     accept::vary(response.headers_mut());
     Ok(response)
@@ -150,7 +150,8 @@ fn wait(text: &str) -> Result<Duration> {
 
 /// One long poll. When the server drains, it ends with what is there.
 async fn poll(
-    (request, leave): (&AppRequest, &CredentialWatch),
+    request: &AppRequest,
+    watch: &CredentialWatch,
     state: &AppState,
     address: IpAddr,
     query: FeedQuery,
@@ -159,7 +160,7 @@ async fn poll(
     let _waiting = waits.then(|| state.feed_waiters.enter(address)).transpose()?;
     let page = tokio::select! {
         biased;
-        refusal = leave.over(state) => Err(refusal),
+        refusal = watch.over(state) => Err(refusal),
         page = request.app.feed(&request.caller, &query) => page,
         () = state.drain.cancelled() => {
             let now = FeedQuery { wait: Duration::ZERO, ..query };

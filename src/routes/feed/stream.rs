@@ -29,7 +29,7 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 /// One open stream.
 struct Stream {
     request: AppRequest,
-    leave: CredentialWatch,
+    watch: CredentialWatch,
     state: AppState,
     request_id: HeaderValue,
     query: FeedQuery,
@@ -41,7 +41,8 @@ struct Stream {
 
 /// Opens a stream. What is wrong with the request is answered before it begins.
 pub(super) async fn open(
-    (request, leave): (AppRequest, CredentialWatch),
+    request: AppRequest,
+    watch: CredentialWatch,
     state: AppState,
     context: &RequestContext,
     mut query: FeedQuery,
@@ -56,7 +57,7 @@ pub(super) async fn open(
     let request_id = context.request_id.clone();
     let open = Stream {
         request,
-        leave,
+        watch,
         state,
         request_id,
         query,
@@ -87,7 +88,7 @@ impl Stream {
         let page = tokio::select! {
             biased;
             () = self.state.drain.cancelled() => return None,
-            refusal = self.leave.over(&self.state) => Err(refusal),
+            refusal = self.watch.over(&self.state) => Err(refusal),
             page = self.request.app.feed(&self.request.caller, &self.query) => page,
         };
         let here = self.request.check_still_here(&self.state).await;
