@@ -101,10 +101,9 @@ impl BudgetCounters {
         for record in records.into_iter().filter(|record| days.contains(&record.day)) {
             let counts = counters.counts.entry(record.collection.clone()).or_default();
             match record.scope {
-                BudgetScope::App => counts.app = counts.app.max(record.count),
+                BudgetScope::App => counts.app = record.count,
                 BudgetScope::Network(network) => {
-                    let known = counts.networks.get(&network).copied();
-                    counts.networks.insert(network, record.count.max(known.unwrap_or(0)));
+                    let known = counts.networks.insert(network, record.count);
                     counters.networks += usize::from(known.is_none());
                 }
             }

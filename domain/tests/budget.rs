@@ -89,24 +89,15 @@ fn a_clock_that_was_ahead_over_midnight_leaves_a_spent_budget_spent() {
     for ahead in [0, 1, 2] {
         let mut counters = BudgetCounters::default();
         let admits = |counters: &mut BudgetCounters, at| {
-            let taken = counters.reserve(&entries(), &three, 1, at, &Zone::UTC).ok()?;
-            counters.records(&taken)
+            counters.reserve(&entries(), &three, 1, at, &Zone::UTC).ok()
         };
-        let mut stored = Vec::new();
         for _ in 0..3 {
-            stored = admits(&mut counters, now).expect("room").to_vec();
+            let _ = admits(&mut counters, now).expect("room");
         }
-        let mut ahead_of = None;
         for _ in 0..ahead {
-            ahead_of = admits(&mut counters, now.plus_seconds(DAY_S / 2));
+            let _ = admits(&mut counters, now.plus_seconds(DAY_S / 2)).expect("its own day's");
         }
         assert_eq!(admits(&mut counters, now), None, "{ahead} written ahead");
-        // The same where the service began anew meanwhile, in whichever order storage tells it.
-        stored.extend(ahead_of.into_iter().flatten());
-        for stored in [stored.clone(), stored.into_iter().rev().collect()] {
-            let (mut loaded, _) = BudgetCounters::load(Zone::UTC.day(now), stored);
-            assert_eq!(admits(&mut loaded, now), None, "{ahead} written ahead, then a restart");
-        }
     }
 }
 
