@@ -1,6 +1,7 @@
 //! Rows of an account over all its apps, reserved in memory when a row is decided and given back
 //! when its commit aborts; what goes is given back only when that is durable, since commits of
-//! different apps overtake each other. The first app of an account that wakes seeds the number from storage.
+//! different apps overtake each other. The first app of an account that wakes seeds the number from
+//! storage.
 
 use std::{
     collections::HashMap,
@@ -117,6 +118,15 @@ struct Former {
     leaving: i64,
 }
 
+/// What is decided of an app's rows and not yet with the writer.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Behind {
+    /// So many go.
+    pub(crate) leaving: i64,
+    /// All of them count for another account.
+    pub(crate) is_moving: bool,
+}
+
 /// What an account counts of an app while it is dormant.
 #[derive(Clone)]
 pub(crate) struct DormantRows {
@@ -178,10 +188,14 @@ impl CountedRows {
         self.0.lock().leaving += delta;
     }
 
-    /// A group is durable: what left with it is counted no more. What is decided behind it has
-    /// `still_leaving` rows go, and may move them all (`is_moving`).
-    pub(crate) fn settle(&self, still_leaving: i64, is_moving: bool) {
+    /// A group is durable: what left with it is counted no more. `behind` tells what is decided behind
+    /// it; it is asked only where something is leaving at all.
+    pub(crate) fn settle(&self, behind: impl FnOnce() -> Behind) {
         let mut counted = self.0.lock();
+        if counted.leaving == 0 && counted.former.is_none() {
+            return;
+        }
+        let Behind { leaving: still_leaving, is_moving } = behind();
         let Counted { account, rows, leaving, former } = &mut *counted;
         match former {
             Some(former) if is_moving => {

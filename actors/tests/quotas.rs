@@ -2,7 +2,7 @@
 //! becomes of commits of other apps meanwhile.
 
 use rookery_actors::{
-    RuntimeOptions,
+    AppHandle, RuntimeOptions,
     app::message::{AppOp, Op},
 };
 use rookery_domain::{ErrorCode, limits::Limits, principal::Caller};
@@ -12,9 +12,17 @@ use super::support::{Bench, Fate, create, delete, paused, row};
 
 const ROWS_MAX: u64 = 2;
 
-async fn full() -> Bench {
+/// An app that holds as many rows as its account may, `a` and `b`, and another one without any, both
+/// awake.
+async fn full() -> (Bench, AppHandle, AppHandle) {
     let limits = Limits { max_rows_per_account: ROWS_MAX, ..Limits::default() };
-    Bench::limited(RuntimeOptions::default(), limits).await
+    let bench = Bench::limited(RuntimeOptions::default(), limits).await;
+    let (one, other) = (bench.app().await, bench.app().await);
+    for key in ["a", "b"] {
+        bench.create(&one, key).await.expect("room");
+    }
+    other.root().await.expect("it wakes");
+    (bench, one, other)
 }
 
 async fn held(bench: &Bench) {
@@ -25,12 +33,7 @@ async fn held(bench: &Bench) {
 fn a_row_makes_room_in_other_apps_once_its_deletion_is_durable() {
     for fate in [Fate::Commit, Fate::Refuse] {
         paused().block_on(async {
-            let bench = full().await;
-            let (one, other) = (bench.app().await, bench.app().await);
-            for key in ["a", "b"] {
-                bench.create(&one, key).await.expect("room");
-            }
-            other.root().await.expect("it wakes");
+            let (bench, one, other) = full().await;
             bench.store.hold();
             let deleting = one.apply(bench.caller.clone(), delete("a"));
             let (deleted, ()) = tokio::join!(deleting, async {
@@ -58,11 +61,7 @@ fn a_row_makes_room_in_other_apps_once_its_deletion_is_durable() {
 #[test]
 fn an_app_fills_the_room_that_it_makes_itself_at_once() {
     paused().block_on(async {
-        let bench = full().await;
-        let app = bench.app().await;
-        for key in ["a", "b"] {
-            bench.create(&app, key).await.expect("room");
-        }
+        let (bench, app, _) = full().await;
         bench.store.hold();
         let others = async {
             // The deletion is with the writer while these are decided behind it.
@@ -92,12 +91,7 @@ fn an_app_fills_the_room_that_it_makes_itself_at_once() {
 #[test]
 fn an_app_in_the_trash_makes_room_once_that_is_durable() {
     paused().block_on(async {
-        let bench = full().await;
-        let (one, other) = (bench.app().await, bench.app().await);
-        for key in ["a", "b"] {
-            bench.create(&one, key).await.expect("room");
-        }
-        other.root().await.expect("it wakes");
+        let (bench, one, other) = full().await;
         bench.store.hold();
         let op = Op::App(AppOp::Delete);
         let (trashed, ()) = tokio::join!(one.apply(Caller::System, op), async {

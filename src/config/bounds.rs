@@ -5,6 +5,7 @@
 use std::ops::RangeInclusive;
 
 use figment::{Figment, value::Value};
+use rookery_domain::time::DAY_S;
 
 use super::{ConfigError, source::explained};
 
@@ -14,8 +15,6 @@ const COUNT_MAX: u64 = 1_000_000_000;
 const BYTES_MAX: u64 = 1 << 50;
 /// Longest accepted number of days: a century. Instants so far from now can still be written.
 const DAYS_MAX: u64 = 36_500;
-/// Seconds of a day.
-const DAY_S: u64 = 86_400;
 
 /// At least one.
 const COUNT: RangeInclusive<u64> = 1..=COUNT_MAX;
@@ -40,7 +39,7 @@ const BOUNDS: &[(&str, RangeInclusive<u64>)] = &[
     ("server.write_timeout_s", TIMEOUT),
     ("server.drain_timeout_s", TIMEOUT),
     ("apps.mailbox_limit", COUNT),
-    ("apps.idle_after_s", 1..=DAYS_MAX * DAY_S),
+    ("apps.idle_after_s", 1..=DAYS_MAX * DAY_S.cast_unsigned()),
     ("apps.memory_budget_bytes", BYTES),
     ("feed.waiters_per_ip_max", COUNT),
     ("feed.retention_events", COUNT),

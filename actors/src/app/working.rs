@@ -21,7 +21,7 @@ use super::{
     rows::Digest,
     unique::Forms,
 };
-use crate::accounts::CountedRows;
+use crate::accounts::{Behind, CountedRows};
 
 /// What an actor knows and is about to make durable.
 pub(crate) struct Working {
@@ -161,15 +161,17 @@ impl Working {
 
     /// The group before the open one is durable: rows that left with it make room now.
     pub(crate) fn settle_rows(&self) {
-        let (mut still_leaving, mut is_moving) = (0, false);
-        for step in &self.open.journal {
-            match step {
-                Undo::Leaving(rows) => still_leaving += rows,
-                Undo::Account => is_moving = true,
-                _ => {}
+        self.counted.settle(|| {
+            let mut behind = Behind::default();
+            for step in &self.open.journal {
+                match step {
+                    Undo::Leaving(rows) => behind.leaving += rows,
+                    Undo::Account => behind.is_moving = true,
+                    _ => {}
+                }
             }
-        }
-        self.counted.settle(still_leaving, is_moving);
+            behind
+        });
     }
 
     /// What is remembered of `key` when no live row stands there.
