@@ -25,6 +25,7 @@ pub use schema::{DeployBody, RedeployBody};
 pub(super) use schema::{DeployForm, RedeployForm};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
+use tokio::runtime::Handle;
 use utoipa::IntoParams;
 
 use super::record::VisibilityBody;
@@ -122,18 +123,16 @@ impl FromRequest<AppState> for Deploy {
         let query: DeployQuery = params::query(text)?;
         let form = form_of(&parts.headers)?;
         let (bytes, mut share) = body::read(&mut parts, body, BodyBound::Deploy, state).await?;
-        let raw = match &form {
-            Form::Multipart(kind) => Some(form::read(kind, bytes.clone(), state).await?),
-            Form::Json | Form::Zip => None,
-        };
         let server = state.clone();
         // Megabytes to unpack and to parse: not on a thread that serves requests.
         let read = state.reading.run(move || {
             let limits = &server.config.limits;
-            let raw = match (raw, form) {
-                (Some(raw), _) => raw,
-                (None, Form::Zip) => archive::read(bytes, limits, &mut share)?,
-                (None, _) => json::read(&bytes)?,
+            let raw = match form {
+                Form::Json => json::read(&bytes)?,
+                Form::Multipart(kind) => {
+                    Handle::current().block_on(form::read(&kind, bytes, &server))?
+                }
+                Form::Zip => archive::read(bytes, limits, &mut share)?,
             };
             finish(raw, query, Hold::of(share))
         });
