@@ -36,8 +36,9 @@ impl LiveRows for Rows {
         self.asked.set(self.asked.get() + 1);
         let schema = CompiledSchema::compile(schema).expect("an admitted schema");
         let rows = self.data.get(collection).into_iter().flatten();
-        let reasons =
-            rows.enumerate().filter_map(|(at, row)| Some((at, schema.validate(row).err()?)));
+        let reasons = rows
+            .enumerate()
+            .filter_map(|(at, row)| Some((at, schema.validate(row).err()?.violations)));
         let examples = reasons.map(|(at, reasons)| Example {
             key: format!("note-{at}").into(),
             path: reasons[0].path.clone(),

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use rookery_domain::{
     manifest::SchemaSource,
     schema::{
-        self, CompiledSchema, PATTERNS_MAX, Trials, VIOLATION_CHARS_MAX, VIOLATIONS_MAX, inspect,
+        self, CompiledSchema, Misfit, PATTERNS_MAX, Trials, VIOLATION_CHARS_MAX, VIOLATIONS_MAX,
+        inspect,
     },
 };
 use serde_json::{Map, Value, json};
@@ -98,7 +99,8 @@ fn names_that_generators_give_schemas_change_nothing() {
     assert_eq!(inspect(&named, 1_000), Ok(vec![]));
     let schema = compiled(&named);
     assert!(schema.validate(&json!({"a": "x", "b": [1]})).is_ok());
-    let violations = schema.validate(&json!({"a": 1, "b": ["x"]})).expect_err("does not fit");
+    let violations =
+        schema.validate(&json!({"a": 1, "b": ["x"]})).expect_err("does not fit").violations;
     let paths: Vec<_> = violations.iter().map(|violation| violation.path.as_str()).collect();
     assert_eq!(paths, ["/a", "/b/0"]);
     for wrong in
@@ -247,9 +249,9 @@ proptest! {
     #[test]
     fn whatever_compiles_validates_without_a_panic(schema in any_json(), value in any_json()) {
         if let Ok(schema) = compile(&schema)
-            && let Err(violations) = schema.validate(&value)
+            && let Err(misfit) = schema.validate(&value)
         {
-            prop_assert!((1..=VIOLATIONS_MAX).contains(&violations.len()));
+            prop_assert!((1..=VIOLATIONS_MAX).contains(&misfit.violations.len()));
         }
     }
 }
@@ -299,8 +301,10 @@ fn a_violation_names_path_and_keyword_and_never_the_value() {
         "additionalProperties": false,
     }));
     let canary = "canary-5f1e".repeat(500);
-    let violations =
-        schema.validate(&json!({"mail": canary, "age": -1})).expect_err("three violations");
+    let violations = schema
+        .validate(&json!({"mail": canary, "age": -1}))
+        .expect_err("three violations")
+        .violations;
     let found: Vec<_> = violations.iter().map(|v| (v.path.as_str(), v.keyword.as_str())).collect();
     for expected in [("/mail", "format"), ("/age", "minimum"), ("", "required")] {
         assert!(found.contains(&expected), "{found:?}");
@@ -313,14 +317,16 @@ fn a_report_is_bounded_whatever_the_data() {
     let schema = compiled(&json!({"additionalProperties": {"type": "string"}}));
     let data: Map<String, Value> =
         (0..500).map(|n| (format!("{n}{}", "k".repeat(1_000)), json!(n))).collect();
-    let violations = schema.validate(&Value::Object(data)).expect_err("500 violations");
-    assert_eq!(violations.len(), VIOLATIONS_MAX);
+    let misfit = schema.validate(&Value::Object(data)).expect_err("500 violations");
+    let Misfit { violations, left_out } = misfit;
+    assert_eq!((violations.len(), left_out), (VIOLATIONS_MAX, 500 - VIOLATIONS_MAX));
     for violation in violations {
         assert!(violation.path.chars().count() <= VIOLATION_CHARS_MAX + 1);
         assert!(violation.message.chars().count() <= VIOLATION_CHARS_MAX + 1);
     }
     let closed = compiled(&json!({"additionalProperties": false}));
-    let violations = closed.validate(&json!({"k".repeat(9_000): 1})).expect_err("closed");
+    let violations =
+        closed.validate(&json!({"k".repeat(9_000): 1})).expect_err("closed").violations;
     assert!(violations[0].message.chars().count() <= VIOLATION_CHARS_MAX + 1);
 }
 
@@ -336,7 +342,7 @@ fn a_report_that_would_take_gigabytes_is_not_built() {
         (json!({"items": {"items": {"type": "null"}}}), many(json!([0, 0, 0]))),
     ] {
         let judged = within(Duration::from_secs(5), || compiled(&schema).validate(&value));
-        let violations = judged.expect_err("nothing fits");
+        let violations = judged.expect_err("nothing fits").violations;
         assert_eq!((violations.len(), violations[0].keyword.as_str()), (1, "schema"));
     }
 }
@@ -346,7 +352,8 @@ fn a_long_row_of_a_plain_schema_still_says_where_it_fails() {
     let schema = json!({"properties": {"points": {"items": {"type": "number", "minimum": 0}}}});
     let mut points = vec![json!(1); 5_000];
     points[4_321] = json!(-1);
-    let violations = compiled(&schema).validate(&json!({"points": points})).expect_err("one");
+    let violations =
+        compiled(&schema).validate(&json!({"points": points})).expect_err("one").violations;
     assert_eq!((violations.len(), violations[0].path.as_str()), (1, "/points/4321"));
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rookery_domain::{
     Error, Result,
-    schema::{CompiledSchema, SchemaViolation},
+    schema::{CompiledSchema, Misfit},
 };
 use serde_json::Value;
 use tokio::{
@@ -82,11 +82,8 @@ pub(crate) fn in_place<T>(decide: impl FnOnce() -> T) -> T {
 /// the decision is under way; an app where that happens again is a slow one and gets places.
 ///
 /// # Errors
-/// The violations.
-pub(crate) fn validate(
-    schema: &CompiledSchema,
-    value: &Value,
-) -> std::result::Result<(), Vec<SchemaViolation>> {
+/// [`Misfit`].
+pub(crate) fn validate(schema: &CompiledSchema, value: &Value) -> std::result::Result<(), Misfit> {
     let steps = schema.steps(value);
     let validate = || schema.validate_of(value, steps);
     if steps < STEPS_MIN { validate() } else { in_place(validate) }

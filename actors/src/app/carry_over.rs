@@ -11,7 +11,7 @@ use rookery_domain::{
     compat::{EXAMPLES_MAX, Example, Failing},
     manifest::{CrowdedOut, SchemaSource},
     row::Row,
-    schema::{CompiledSchema, SchemaViolation},
+    schema::{CompiledSchema, Misfit, SchemaViolation},
 };
 use serde_json::json;
 
@@ -55,10 +55,10 @@ impl Unfit {
         Failing { rows: self.keys.len() as u64, examples: self.examples.clone() }
     }
 
-    fn add(&mut self, row: &Row, violations: Vec<SchemaViolation>) {
+    fn add(&mut self, row: &Row, misfit: Misfit) {
         self.keys.insert(Digest::of(row.key()));
         if self.examples.len() < EXAMPLES_MAX
-            && let Some(first) = violations.into_iter().next()
+            && let Some(first) = misfit.violations.into_iter().next()
         {
             let SchemaViolation { path, message, .. } = first;
             self.examples.push(Example { key: row.key().into(), path, message });
@@ -83,8 +83,8 @@ pub(super) fn unfit_rows(root: &Root, plan: &DeployPlan, limit: Limit) -> Result
         let mut found = Unfit::default();
         for row in old.rows.iter() {
             limit.check()?;
-            if let Err(violations) = check(schema, row) {
-                found.add(row, violations);
+            if let Err(misfit) = check(schema, row) {
+                found.add(row, misfit);
             }
         }
         unfit.insert(name.clone(), found);
@@ -150,7 +150,7 @@ pub(super) fn next_version(row: &Row) -> Arc<Row> {
     Arc::new(Row { version: row.version + 1, ..row.clone() })
 }
 
-fn check(schema: &CompiledSchema, row: &Row) -> Result<(), Vec<SchemaViolation>> {
+fn check(schema: &CompiledSchema, row: &Row) -> Result<(), Misfit> {
     schema.validate(&row.value())
 }
 

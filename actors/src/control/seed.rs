@@ -13,7 +13,7 @@ use rookery_domain::{
     manifest::{Collection, Manifest},
     row::{Row, RowText},
     row_key,
-    schema::{CompiledSchema, SchemaViolation, VIOLATIONS_MAX},
+    schema::{CompiledSchema, Misfit, SchemaViolation, VIOLATIONS_MAX},
 };
 use rookery_storage::{
     apps::CollectionCounts,
@@ -86,14 +86,16 @@ impl Misfits {
                 break;
             }
             limit.check()?;
-            let Err(violations) = schema.validate(seed.data.value()) else { continue };
+            let Err(misfit) = schema.validate(seed.data.value()) else { continue };
             self.first.get_or_insert_with(|| {
                 format!("`{}` does not fit the schema of `{name}`", place(name, index))
             });
-            self.violations.extend(violations.into_iter().take(left).map(|mut violation| {
-                violation.path.insert_str(0, &format!("/input_data/{name}/{index}/data"));
-                violation
-            }));
+            self.violations.extend(misfit.violations.into_iter().take(left).map(
+                |mut violation| {
+                    violation.path.insert_str(0, &format!("/input_data/{name}/{index}/data"));
+                    violation
+                },
+            ));
         }
         Ok(())
     }
@@ -102,7 +104,9 @@ impl Misfits {
     /// `input_schema_violation`.
     fn refuse(self) -> Result<()> {
         let Some(what) = self.first else { return Ok(()) };
-        Err(violated(ErrorCode::InputSchemaViolation, &what, &self.violations))
+        // The rows behind the last of them were not looked at, so nobody knows how many more there are.
+        let misfit = Misfit { violations: self.violations, left_out: 0 };
+        Err(violated(ErrorCode::InputSchemaViolation, &what, &misfit))
     }
 }
 

@@ -18,6 +18,7 @@ mod work;
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use jsonschema::ValidationError;
 use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -34,7 +35,7 @@ use crate::{manifest::SchemaSource, text::quoted_value};
 use inspect::survey;
 use work::Work;
 
-/// Violations that one validation reports; the rest is left unsaid.
+/// Violations that one validation reports; of the rest it says how many there are.
 pub const VIOLATIONS_MAX: usize = 20;
 /// Characters of a violation's message, and of its path, that are kept.
 pub const VIOLATION_CHARS_MAX: usize = 240;
@@ -63,6 +64,15 @@ pub struct SchemaViolation {
     pub message: String,
     /// The schema keyword that was not met.
     pub keyword: String,
+}
+
+/// The ways in which a value does not fit its schema: the first of them, never none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misfit {
+    /// Up to [`VIOLATIONS_MAX`].
+    pub violations: Vec<SchemaViolation>,
+    /// How many more there are.
+    pub left_out: usize,
 }
 
 /// A schema that is ready to validate. Cheap to share behind an `Arc`, expensive to build.
@@ -114,15 +124,15 @@ impl CompiledSchema {
         Err(fault)
     }
 
-    /// Whether `value` fits, and if not, the first [`VIOLATIONS_MAX`] reasons. One reason without a
-    /// place stands for all when there may be more of them than memory should be spent on, or when
-    /// finding out takes more than [`STEPS_MAX`].
+    /// Whether `value` fits, and if not, why. One reason without a place stands for all when there
+    /// may be more of them than memory should be spent on, or when finding out takes more than
+    /// [`STEPS_MAX`].
     ///
     /// A valid value takes the fast path, which builds no report.
     ///
     /// # Errors
-    /// The violations; never an empty list.
-    pub fn validate(&self, value: &Value) -> Result<(), Vec<SchemaViolation>> {
+    /// [`Misfit`].
+    pub fn validate(&self, value: &Value) -> Result<(), Misfit> {
         self.validate_of(value, self.steps(value))
     }
 
@@ -130,33 +140,37 @@ impl CompiledSchema {
     ///
     /// # Errors
     /// As [`validate`](Self::validate).
-    pub fn validate_of(&self, value: &Value, steps: u64) -> Result<(), Vec<SchemaViolation>> {
+    pub fn validate_of(&self, value: &Value, steps: u64) -> Result<(), Misfit> {
         if steps > STEPS_MAX {
             let message = format!(
                 "takes some {steps} steps to hold against its schema, of at most {STEPS_MAX}: send less \
                  at once, or declare fewer branches and patterns for what stands in long lists"
             );
-            return Err(vec![of_the_whole(message)]);
+            return Err(of_the_whole(message));
         }
         if self.validator.is_valid(value) {
             return Ok(());
         }
         let schema: Value = serde_json::from_str(&self.text).unwrap_or_default();
-        let mut violations = Vec::new();
-        if report::is_affordable(&schema, value) {
-            violations.extend(self.validator.iter_errors(value).take(VIOLATIONS_MAX).map(
-                |error| SchemaViolation {
-                    path: shorten(error.instance_path().as_str()),
-                    message: shorten(&message_of(&error, &schema)),
-                    keyword: error.kind().keyword().to_owned(),
-                },
-            ));
+        let too_large = || {
+            of_the_whole(
+                "the value does not fit the schema, and is too large to say where".to_owned(),
+            )
+        };
+        if !report::is_affordable(&schema, value) {
+            return Err(too_large());
         }
+        let mut errors = self.validator.iter_errors(value);
+        let violation = |error: ValidationError<'_>| SchemaViolation {
+            path: shorten(error.instance_path().as_str()),
+            message: shorten(&message_of(&error, &schema)),
+            keyword: error.kind().keyword().to_owned(),
+        };
+        let violations: Vec<_> = errors.by_ref().take(VIOLATIONS_MAX).map(violation).collect();
         if violations.is_empty() {
-            let message = "the value does not fit the schema, and is too large to say where";
-            violations.push(of_the_whole(message.to_owned()));
+            return Err(too_large());
         }
-        Err(violations)
+        Err(Misfit { violations, left_out: errors.count() })
     }
 
     /// Steps that checking `value` takes at most; what they are is said at [`STEPS_MAX`].
@@ -191,7 +205,7 @@ impl SchemaSource {
 }
 
 /// What is wrong, without a value of the data. A pattern is named as its author wrote it.
-fn message_of(error: &jsonschema::ValidationError<'_>, schema: &Value) -> String {
+fn message_of(error: &ValidationError<'_>, schema: &Value) -> String {
     let pattern = schema.pointer(error.schema_path().as_str()).and_then(Value::as_str);
     match (error.kind().keyword(), pattern) {
         ("pattern", Some(pattern)) => format!("the value does not match {pattern:?}"),
@@ -199,8 +213,12 @@ fn message_of(error: &jsonschema::ValidationError<'_>, schema: &Value) -> String
     }
 }
 
-fn of_the_whole(message: String) -> SchemaViolation {
-    SchemaViolation { path: String::new(), message, keyword: "schema".to_owned() }
+fn of_the_whole(message: String) -> Misfit {
+    let keyword = "schema".to_owned();
+    Misfit {
+        violations: vec![SchemaViolation { path: String::new(), message, keyword }],
+        left_out: 0,
+    }
 }
 
 fn validator(schema: &Value, pattern_bytes: usize) -> Result<jsonschema::Validator, Fault> {
@@ -264,7 +282,7 @@ fn check_form(schema: &Value, text_bytes: usize) -> Faults {
     faults
 }
 
-fn fault_of(error: &jsonschema::ValidationError<'_>) -> Fault {
+fn fault_of(error: &ValidationError<'_>) -> Fault {
     let pointer = error.instance_path().as_str();
     // The one choice that the metaschema has: of a name and a list of names.
     let is_type = error.kind().keyword() == "anyOf" && pointer.ends_with("/type");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use futures::future::join_all;
 use reqwest::Method;
 use rookery_domain::ErrorCode;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::harness::{
     Answer, TestServer,
@@ -168,6 +168,28 @@ async fn unknown_and_misplaced_members_are_refused_by_name() {
 }
 
 #[tokio::test]
+async fn a_row_is_told_how_many_violations_are_left_out() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let mut manifest = guestbook();
+    manifest["collections"]["entries"]["schema"] = json!({"$ref": "#/$defs/Entry"});
+    manifest["$defs"] = json!({"Entry": {"additionalProperties": {"type": "string"}}});
+    let body = json!({"html": HTML, "manifest": manifest, "slug": "strict"});
+    server.send(Method::POST, &owner, "/v1/apps", &body).await.expect(201);
+    let create = async |fields: usize| {
+        let data: Map<String, Value> = (0..fields).map(|n| (format!("f{n}"), json!(n))).collect();
+        let path = "/v1/apps/strict/collections/entries";
+        server.send(Method::POST, &owner, path, &json!({"data": data})).await
+    };
+    for (fields, left_out) in [(20, json!(null)), (21, json!(1)), (520, json!(500))] {
+        let error = create(fields).await.error(ErrorCode::RowSchemaViolation);
+        let details = &error["details"];
+        assert_eq!(details["violations"].as_array().map(Vec::len), Some(20), "{fields}");
+        assert_eq!(details["left_out"], left_out, "{fields}");
+    }
+}
+
+#[tokio::test]
 async fn first_rows_are_checked_like_any_row() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;
@@ -191,6 +213,7 @@ async fn first_rows_are_checked_like_any_row() {
     let told = error["details"]["violations"].as_array().unwrap();
     assert_eq!(told.len(), 20);
     assert_eq!(told[19]["path"], "/input_data/entries/19/data/email");
+    assert_eq!(error["details"]["left_out"], Value::Null, "the others were not looked at");
     let missing = create(json!({"nowhere": []})).await;
     missing.error(ErrorCode::CollectionNotFound);
     let twins = json!({"entries": [{"data": {"email": "A@x"}}, {"data": {"email": " a@X "}}]});

@@ -32,9 +32,9 @@ impl Decision<'_> {
         })?;
         self.env.limits.check_event_data(data.text())?;
         if let Some(schema) = schema {
-            aside::validate(&schema, data.value()).map_err(|violations| {
+            aside::validate(&schema, data.value()).map_err(|misfit| {
                 let what = format!("the data does not fit the schema of event `{kind}`");
-                violated(ErrorCode::SchemaViolation, &what, &violations)
+                violated(ErrorCode::SchemaViolation, &what, &misfit)
             })?;
         }
         let stamp = self.stamp();

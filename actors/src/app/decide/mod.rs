@@ -25,7 +25,7 @@ use rookery_domain::{
     manifest::Collection,
     principal::Caller,
     row::Row,
-    schema::SchemaViolation,
+    schema::{Misfit, SchemaViolation},
 };
 use rookery_storage::commit::SpentChallenge;
 use serde_json::{Value, json};
@@ -225,12 +225,12 @@ impl Decision<'_> {
     /// `row_schema_violation` with the failing paths.
     fn check_schema(&self, ix: usize, value: &Value) -> Result<()> {
         let Some(schema) = &self.working.private.collections[ix].schema else { return Ok(()) };
-        aside::validate(schema, value).map_err(|violations| {
+        aside::validate(schema, value).map_err(|misfit| {
             let name = &self.working.root.collections[ix].decl.name;
             violated(
                 ErrorCode::RowSchemaViolation,
                 &format!("the row does not fit the schema of `{name}`"),
-                &violations,
+                &misfit,
             )
         })
     }
@@ -249,8 +249,10 @@ impl Decision<'_> {
     }
 }
 
-/// `code` with every violation in `details.violations`, and the first one in the message.
-pub(crate) fn violated(code: ErrorCode, what: &str, violations: &[SchemaViolation]) -> Error {
+/// `code` with the violations in `details.violations`, how many more there are in `details.left_out`,
+/// and the first one in the message.
+pub(crate) fn violated(code: ErrorCode, what: &str, misfit: &Misfit) -> Error {
+    let Misfit { violations, left_out } = misfit;
     let first = violations
         .first()
         .map(|SchemaViolation { path, message, .. }| match &**path {
@@ -268,5 +270,9 @@ pub(crate) fn violated(code: ErrorCode, what: &str, violations: &[SchemaViolatio
             })
         })
         .collect();
-    Error::new(code, format!("{what}{first}")).with_details(json!({"violations": list}))
+    let mut details = json!({"violations": list});
+    if *left_out > 0 {
+        details["left_out"] = json!(left_out);
+    }
+    Error::new(code, format!("{what}{first}")).with_details(details)
 }
