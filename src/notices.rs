@@ -15,7 +15,7 @@ use rookery_domain::{
 
 use crate::pages::quantities::At;
 use crate::{
-    mail::{About, Letter, organization, sender},
+    mail::{About, News, organization, sender},
     state::State,
 };
 
@@ -99,9 +99,15 @@ fn mail(state: &State, human: HumanId, by: HumanId, slug: &str, deed: Deed<'_>) 
         return Ok(());
     }
     let site = &state.public_url;
-    let subject = format!("The app {slug} {happened}");
-    let letter = Letter::told(About::App, site, site, subject, &what, email.as_str())?;
-    state.mailer.send(&email, letter)
+    let news = News {
+        about: About::App,
+        subject: &format!("The app {slug} {happened}"),
+        site,
+        link: site,
+        what: &what,
+        email: email.as_str(),
+    };
+    state.mailer.send(&email, news.write()?)
 }
 
 /// Where a human is mailed; `None` for an address that nobody has proven.
@@ -194,9 +200,15 @@ fn mail_of_org(
         return Ok(());
     }
     let site = &state.public_url;
-    let link = format!("{site}/orgs/{org}");
-    let letter = Letter::told(About::Organization, site, &link, subject, &what, email.as_str())?;
-    state.mailer.send(&email, letter)
+    let news = News {
+        about: About::Organization,
+        subject: &subject,
+        site,
+        link: &format!("{site}/orgs/{org}"),
+        what: &what,
+        email: email.as_str(),
+    };
+    state.mailer.send(&email, news.write()?)
 }
 
 /// That these apps of the organization called `org` are closed, and until when they can be read.

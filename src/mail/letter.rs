@@ -1,8 +1,8 @@
-//! What mails say: a subject, and the same words as text and as HTML.
+//! What mails say: a subject, and the same words as text and as HTML (`templates/mail`).
 
 use askama::Template;
 use rookery_actors::directory::Human;
-use rookery_domain::human_name::may_become_link;
+use rookery_domain::{Error, Result, human_name::may_become_link};
 
 /// A mail without its addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,61 +15,106 @@ pub struct Letter {
     pub html: String,
 }
 
-#[derive(Template)]
-#[template(path = "mail/sign_in.txt")]
-struct SignInText<'a> {
-    site: &'a str,
-    link: &'a str,
-    valid_minutes: i64,
+/// Gives the values of a letter its subject and both of its forms, whose templates find them as `letter`.
+macro_rules! forms {
+    ($values:ident, $text:literal, $html:literal, $subject:expr) => {
+        impl $values<'_> {
+            /// The letter that says this.
+            ///
+            /// # Errors
+            /// `internal` if a template fails, which no value can make it do.
+            pub fn write(&self) -> Result<Letter> {
+                #[derive(Template)]
+                #[template(path = $text)]
+                struct Text<'a> {
+                    letter: &'a $values<'a>,
+                }
+                #[derive(Template)]
+                #[template(path = $html)]
+                struct Html<'a> {
+                    letter: &'a $values<'a>,
+                }
+                let subject: fn(&Self) -> String = $subject;
+                let failed = |_| Error::internal();
+                Ok(Letter {
+                    subject: subject(self),
+                    text: Text { letter: self }.render().map_err(failed)?,
+                    html: Html { letter: self }.render().map_err(failed)?,
+                })
+            }
+        }
+    };
 }
 
-#[derive(Template)]
-#[template(path = "mail/sign_in.html")]
-struct SignInHtml<'a> {
-    site: &'a str,
-    link: &'a str,
-    valid_minutes: i64,
+/// Brings a sign-in link.
+#[derive(Clone, Copy)]
+pub struct SignIn<'a> {
+    /// The site's address.
+    pub site: &'a str,
+    /// The link.
+    pub link: &'a str,
+    /// Minutes for which it works.
+    pub valid_minutes: i64,
 }
 
-#[derive(Template)]
-#[template(path = "mail/invitation.txt")]
-struct InvitationText<'a> {
-    site: &'a str,
-    link: &'a str,
-    app: &'a str,
-    by: &'a str,
-    email: &'a str,
+forms!(SignIn, "mail/sign_in.txt", "mail/sign_in.html", |_| "Your sign-in link".to_owned());
+
+/// Tells somebody without an account that it was added to an app.
+#[derive(Clone, Copy)]
+pub struct Invitation<'a> {
+    /// The site's address.
+    pub site: &'a str,
+    /// Where to go on.
+    pub link: &'a str,
+    /// What the app is called.
+    pub app: &'a str,
+    /// Who added it, as [`sender`] has it.
+    pub by: &'a str,
+    /// The reader's address.
+    pub email: &'a str,
 }
 
-#[derive(Template)]
-#[template(path = "mail/invitation.html")]
-struct InvitationHtml<'a> {
-    site: &'a str,
-    link: &'a str,
-    app: &'a str,
-    by: &'a str,
-    email: &'a str,
+forms!(Invitation, "mail/invitation.txt", "mail/invitation.html", |letter| {
+    format!("You were added to the app {}", letter.app)
+});
+
+/// Tells somebody that an app is offered to it.
+#[derive(Clone, Copy)]
+pub struct Offered<'a> {
+    /// The site's address.
+    pub site: &'a str,
+    /// Where to go on.
+    pub link: &'a str,
+    /// What the app is called.
+    pub app: &'a str,
+    /// Who offers it, as [`sender`] has it.
+    pub by: &'a str,
+    /// The reader's address.
+    pub email: &'a str,
 }
 
-#[derive(Template)]
-#[template(path = "mail/transfer.txt")]
-struct TransferText<'a> {
-    site: &'a str,
-    link: &'a str,
-    app: &'a str,
-    by: &'a str,
-    email: &'a str,
+forms!(Offered, "mail/offered.txt", "mail/offered.html", |letter| {
+    format!("The app {} is offered to you", letter.app)
+});
+
+/// Tells somebody what somebody else did.
+#[derive(Clone, Copy)]
+pub struct News<'a> {
+    /// What it is about.
+    pub about: About,
+    /// The subject.
+    pub subject: &'a str,
+    /// The site's address.
+    pub site: &'a str,
+    /// Where more is.
+    pub link: &'a str,
+    /// What happened, a sentence or two.
+    pub what: &'a str,
+    /// The reader's address.
+    pub email: &'a str,
 }
 
-#[derive(Template)]
-#[template(path = "mail/transfer.html")]
-struct TransferHtml<'a> {
-    site: &'a str,
-    link: &'a str,
-    app: &'a str,
-    by: &'a str,
-    email: &'a str,
-}
+forms!(News, "mail/news.txt", "mail/news.html", |letter| letter.subject.to_owned());
 
 /// What a letter calls whoever it is about: the name, and the address where it is proven. One that
 /// nobody has proven is not named: the letter would vouch for it. Nor is a name of which a mail program
@@ -127,98 +172,5 @@ impl About {
             }
             Self::Organization => "the address of an account that is in the organization",
         }
-    }
-}
-
-#[derive(Template)]
-#[template(path = "mail/told.txt")]
-struct ToldText<'a> {
-    about: About,
-    site: &'a str,
-    link: &'a str,
-    what: &'a str,
-    email: &'a str,
-}
-
-#[derive(Template)]
-#[template(path = "mail/told.html")]
-struct ToldHtml<'a> {
-    about: About,
-    site: &'a str,
-    link: &'a str,
-    what: &'a str,
-    email: &'a str,
-}
-
-impl Letter {
-    /// Tells the holder of `email` what somebody else did: `what`, a sentence or two; more is at `link`.
-    ///
-    /// # Errors
-    /// `internal` if a template fails, which no value can make it do.
-    pub fn told(
-        about: About,
-        site: &str,
-        link: &str,
-        subject: String,
-        what: &str,
-        email: &str,
-    ) -> rookery_domain::Result<Self> {
-        let failed = |_| rookery_domain::Error::internal();
-        Ok(Self {
-            subject,
-            text: ToldText { about, site, link, what, email }.render().map_err(failed)?,
-            html: ToldHtml { about, site, link, what, email }.render().map_err(failed)?,
-        })
-    }
-
-    /// Tells the holder of `email` that `by` has added it to the app called `app`.
-    ///
-    /// # Errors
-    /// `internal` if a template fails, which no value can make it do.
-    pub fn invitation(
-        site: &str,
-        link: &str,
-        app: &str,
-        by: &str,
-        email: &str,
-    ) -> rookery_domain::Result<Self> {
-        let failed = |_| rookery_domain::Error::internal();
-        Ok(Self {
-            subject: format!("You were added to the app {app}"),
-            text: InvitationText { site, link, app, by, email }.render().map_err(failed)?,
-            html: InvitationHtml { site, link, app, by, email }.render().map_err(failed)?,
-        })
-    }
-
-    /// Brings a sign-in link.
-    ///
-    /// # Errors
-    /// `internal` if a template fails, which no value can make it do.
-    pub fn sign_in(site: &str, link: &str, valid_minutes: i64) -> rookery_domain::Result<Self> {
-        let failed = |_| rookery_domain::Error::internal();
-        Ok(Self {
-            subject: "Your sign-in link".to_owned(),
-            text: SignInText { site, link, valid_minutes }.render().map_err(failed)?,
-            html: SignInHtml { site, link, valid_minutes }.render().map_err(failed)?,
-        })
-    }
-
-    /// Tells the holder of `email` that `by` offers the app called `app`.
-    ///
-    /// # Errors
-    /// `internal` if a template fails, which no value can make it do.
-    pub fn transfer(
-        site: &str,
-        link: &str,
-        app: &str,
-        by: &str,
-        email: &str,
-    ) -> rookery_domain::Result<Self> {
-        let failed = |_| rookery_domain::Error::internal();
-        Ok(Self {
-            subject: format!("The app {app} is offered to you"),
-            text: TransferText { site, link, app, by, email }.render().map_err(failed)?,
-            html: TransferHtml { site, link, app, by, email }.render().map_err(failed)?,
-        })
     }
 }

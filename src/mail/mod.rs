@@ -14,7 +14,7 @@ use rookery_domain::{Error, ErrorCode, Result, email::Email, time::Clock};
 use secrecy::ExposeSecret as _;
 use tokio::{sync::mpsc::OwnedPermit, time::Instant};
 
-pub use letter::{About, Letter, organization, sender};
+pub use letter::{About, Invitation, Letter, News, Offered, SignIn, organization, sender};
 pub use mailbox::{Mailbox, StoredMail};
 pub use relay::problem;
 

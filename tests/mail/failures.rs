@@ -4,7 +4,7 @@
 use std::{fs::File, process::Stdio};
 
 use reqwest::Method;
-use rookery::mail::Letter;
+use rookery::mail::SignIn;
 use rookery_domain::{ErrorCode, email::Email};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -233,7 +233,8 @@ async fn when_too_much_mail_waits_nobody_is_told_that_one_was_sent() {
     let app = server.post("/v1/apps", &key, r#"{"html": "<p>hi"}"#).await.expect(201);
     let path = format!("/v1/apps/{}", app["id"].as_str().unwrap());
     let to = Email::parse("reader@example.org").unwrap();
-    let letter = Letter::sign_in("http://localhost", "http://localhost/x", 15).unwrap();
+    let letter = SignIn { site: "http://localhost", link: "http://localhost/x", valid_minutes: 15 };
+    let letter = letter.write().unwrap();
     // Some are taken from the queue meanwhile, to be sent: no more than a few at a time.
     let mut taken = 0;
     while server.state().mailer.send(&to, letter.clone()).is_ok() {

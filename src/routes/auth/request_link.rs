@@ -16,7 +16,7 @@ use crate::{
         body::{BodyBound, RequestBody, StrictJson},
         client::{Network, RequestContext},
     },
-    mail::Letter,
+    mail::SignIn,
     state::{AppState, State as Shared},
 };
 
@@ -79,6 +79,7 @@ pub(crate) async fn send(
     state.mailer.count_sign_in_link(Network::from(address), email)?;
     let token = state.rooms.directory.request_link(email, path).await?;
     let link = format!("{}/sign-in/confirm?token={}", state.public_url, token.expose());
-    let letter = Letter::sign_in(&state.public_url, &link, Directory::LINK_TTL_S / 60)?;
-    Ok(state.mailer.send(email, letter)?)
+    let valid_minutes = Directory::LINK_TTL_S / 60;
+    let letter = SignIn { site: &state.public_url, link: &link, valid_minutes };
+    Ok(state.mailer.send(email, letter.write()?)?)
 }

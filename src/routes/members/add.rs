@@ -24,7 +24,7 @@ use crate::{
         idempotency::{IdempotencyKey, answer_once},
         reply::Created,
     },
-    mail::{Letter, sender},
+    mail::{Invitation, sender},
     push::{Addressee, PushMessage},
     state::{AppState, State as Shared},
 };
@@ -123,7 +123,9 @@ fn tell(
     if !state.mailer.admits_notice(email) {
         return Ok(());
     }
-    let link = format!("{}/authorize?app={}", state.public_url, app.slug);
-    let letter = Letter::invitation(&state.public_url, &link, &app.slug, &by, email.as_str())?;
-    state.mailer.send(email, letter)
+    let site = &state.public_url;
+    let link = format!("{site}/authorize?app={}", app.slug);
+    let invitation =
+        Invitation { site, link: &link, app: &app.slug, by: &by, email: email.as_str() };
+    state.mailer.send(email, invitation.write()?)
 }

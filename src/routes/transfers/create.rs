@@ -15,7 +15,7 @@ use crate::{
         idempotency::{IdempotencyKey, answer_once},
         reply::Created,
     },
-    mail::{Letter, sender},
+    mail::{Offered, sender},
     notices::{self, Deed},
     push::{Addressee, PushMessage},
     state::AppState,
@@ -76,7 +76,9 @@ pub async fn create(
         let slug = app.record().slug.clone();
         // This site's, whatever the request says.
         let (site, link) = (&shared.public_url, format!("{}/transfers", shared.public_url));
-        let letter = Letter::transfer(site, &link, &slug, &by_name, email.as_str())?;
+        let offered =
+            Offered { site, link: &link, app: &slug, by: &by_name, email: email.as_str() };
+        let letter = offered.write()?;
         // An offer that nobody hears of is none, so mail has its place before there is one.
         let place = shared.mailer.reserve()?;
         let directory = &shared.rooms.directory;
