@@ -7,18 +7,21 @@ use std::{
     fmt::{Display, Write as _},
 };
 
-use utoipa::ToSchema as _;
 use utoipa::openapi::{
     Content, Deprecated, OpenApi, Ref, RefOr, Required, Response, Schema, Type,
     path::{Operation, Parameter, ParameterIn},
     request_body::RequestBody,
     schema::{AdditionalProperties, ArrayItems, Object, SchemaType},
 };
+use utoipa::{Number, ToSchema as _};
 
 use super::{PAGE, reference::operations, shapes::AnyObject};
 
 /// The hand-written part: what holds for many operations.
 const CONVENTIONS: &str = include_str!("conventions.md");
+
+/// What the document gives as the bound of numbers that have none of their own.
+const UNBOUNDED: i128 = i64::MAX as i128;
 
 /// What ends a description: who may ask (`operation::describe`).
 const WHO: &str = "Who: ";
@@ -45,10 +48,10 @@ impl<'a> Compact<'a> {
 
     fn document(&mut self, public_url: &str) {
         self.line(format_args!(
-            "# API\n\nBase address: {public_url}; paths that begin with `/s/` are on an app's own \
-             origin (`url` of its record). Types are written as in TypeScript; a parameter without \
-             one is text, `body?` may be left out, and the last line is the answer. The errors of \
-             each operation are in {public_url}/v1/openapi.json."
+            "# API\n\nBase address: {public_url}; a path that begins with `/s/` stands behind `url` of \
+             an app's record. Types are written as in TypeScript, `1..90` for a whole number within \
+             these bounds; a parameter without one is text, `body?` may be left out, and the last \
+             line is the answer. The errors of each operation are in {public_url}/v1/openapi.json."
         ));
         let document = self.document;
         for tag in document.tags.iter().flatten() {
@@ -243,6 +246,12 @@ impl<'a> Compact<'a> {
         {
             return format!("{{[name: string]: {}}}", self.ty(value));
         }
+        if let (Some(least), Some(most)) =
+            (object.minimum.as_ref().and_then(whole), object.maximum.as_ref().and_then(whole))
+            && most < UNBOUNDED
+        {
+            return format!("{least}..{most}");
+        }
         match &object.schema_type {
             SchemaType::Type(kind) => word(kind).to_owned(),
             SchemaType::Array(kinds) => {
@@ -285,6 +294,15 @@ fn admits_null(kind: &SchemaType) -> bool {
 
 fn or_null(text: String, nullable: bool) -> String {
     if nullable { text + "|null" } else { text }
+}
+
+/// A bound as a whole number, if it is one.
+const fn whole(bound: &Number) -> Option<i128> {
+    match bound {
+        Number::Int(bound) => Some(*bound as i128),
+        Number::UInt(bound) => Some(*bound as i128),
+        Number::Float(_) => None,
+    }
 }
 
 const fn word(kind: &Type) -> &'static str {

@@ -58,7 +58,8 @@ pub struct Query {
 
 /// Lists the account's apps, newest first.
 ///
-/// They are described without being woken.
+/// They are described without being woken. Both `live` and `dormant` apps are served: a dormant one, as
+/// every new app is, wakes with the first request for its rows.
 #[utoipa::path(
     get, path = "/v1/apps", tag = "Apps", params(Query),
     responses(

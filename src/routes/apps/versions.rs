@@ -14,7 +14,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    bundle::{Deploy, DeployQuery, RedeployBody, RedeployForm, deploy_errors},
+    bundle::{Deploy, RedeployBody, RedeployForm, RedeployQuery, deploy_errors},
     record::{self, AppRecordBody, WarningBody},
     rehearsal::Rehearsal,
 };
@@ -80,7 +80,7 @@ impl ShownOnce for DeployedVersion {
 /// what would happen, and changes nothing.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/versions", tag = "Apps",
-    params(DeployQuery, IdempotencyKey),
+    params(RedeployQuery, IdempotencyKey),
     request_body(content(
         (RedeployBody = "application/json"),
         (RedeployForm = "multipart/form-data"),

@@ -157,7 +157,9 @@ impl NewCredential {
 /// The token is shown this one time. What it may do is what the owner may, cut down to the
 /// collections and operations that it names: beyond that it is `credential_scope_forbidden`, and
 /// beyond what the owner may, the collection's own refusal. Without `read`, answers to its writes
-/// show of `data` only the members that the request sent. A collection that the manifest does not
+/// show of `data` only the members that the request sent. `mode` is `explicit` (only the collections that
+/// it names; so when left out) or `following` (every other one too, later ones included); `scope` is `all`
+/// or `own` (only rows that the credential itself created). A collection that the manifest does not
 /// declare is `collection_not_found`.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/credentials", tag = "Sharing", request_body = NewCredential,

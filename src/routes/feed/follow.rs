@@ -79,7 +79,9 @@ impl FromRequestParts<AppState> for FeedHeaders {
 /// `Accept: text/event-stream` the same events come as a stream: `id` is the cursor,
 /// `Last-Event-ID` goes on behind it, a comment comes every 15 seconds, and an `error` event ends
 /// the stream. An `id` without data says that you have heard everything up to now. A `since` below
-/// what is kept, or from before a change of what you may read, is `resync_required`: list again.
+/// what is kept, or from before a change of what you may read, is `resync_required`: list each collection
+/// again, and follow from the `feed_cursor` of the first list. Between a list and a feed without `since` a
+/// row may come that is in neither.
 /// The owner hears of everything, so no change of lists ends its cursors: `app.deployed` tells of
 /// it, which `collection` leaves out. More open requests of one address than the server allows are
 /// `rate_limited`.

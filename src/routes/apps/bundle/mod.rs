@@ -22,11 +22,10 @@ use rookery_actors::control::{Bundle, Hold, SeedRow};
 use rookery_domain::{Error, Result, id::OrgId, manifest::Visibility, text::quoted};
 use rookery_storage::versions::{Asset, VersionAsset};
 pub use schema::{DeployBody, RedeployBody};
-pub(super) use schema::{DeployForm, RedeployForm};
+pub(super) use schema::{DeployForm, DeployQuery, RedeployForm, RedeployQuery};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::Handle;
-use utoipa::IntoParams;
 
 use super::record::VisibilityBody;
 use crate::{
@@ -35,7 +34,6 @@ use crate::{
         body::{self, BodyBound, require_json, sent_type},
         params,
     },
-    openapi::ids,
     pages::{assets, document, paths},
     state::AppState,
 };
@@ -60,25 +58,16 @@ pub struct Deploy {
     pub dry_run: bool,
 }
 
-/// What stands in the query of a deploy.
-#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+/// What stands in the query of a deploy: for a zip, which has no other place for it, the members of a body.
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct DeployQuery {
-    /// Runs every check, answers what would happen, and changes nothing.
+struct Query {
     #[serde(default)]
     dry_run: bool,
-    /// As the member `slug`, for a zip, which has no other place for it. Only a new app takes it.
     slug: Option<String>,
-    /// As the member `visibility`.
-    #[param(inline)]
     visibility: Option<VisibilityBody>,
-    /// As the member `timezone`.
     timezone: Option<String>,
-    /// As the member `org_id`. Only a new app takes it.
-    #[param(value_type = Option<ids::OrgId>)]
     org_id: Option<OrgId>,
-    /// As the member `force`. A new app has nothing to be forced over: only a redeploy takes it.
     force: Option<bool>,
 }
 
@@ -120,7 +109,7 @@ impl FromRequest<AppState> for Deploy {
         let (mut parts, body) = request.into_parts();
         let text = parts.uri.query().unwrap_or_default();
         params::check_text(text)?;
-        let query: DeployQuery = params::query(text)?;
+        let query: Query = params::query(text)?;
         let form = form_of(&parts.headers)?;
         let (bytes, mut share) = body::read(&mut parts, body, BodyBound::Deploy, state).await?;
         let server = state.clone();
@@ -157,7 +146,7 @@ fn form_of(headers: &http::HeaderMap) -> Result<Form> {
     }
 }
 
-fn finish(raw: Raw, query: DeployQuery, hold: Hold) -> Result<Deploy> {
+fn finish(raw: Raw, query: Query, hold: Hold) -> Result<Deploy> {
     let html = raw.html.filter(|html| !html.is_empty());
     let html = html.ok_or_else(|| Error::invalid("`html`: the document is missing"))?;
     text("html", &html)?;

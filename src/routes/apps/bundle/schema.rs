@@ -1,12 +1,12 @@
-//! What the document says of a deploy's body: one of a new app, one of a redeploy, each as JSON and as a
-//! form. They are read alike (`json`, `form`); a member that only the other one has is refused where
+//! What the document says of a deploy's query and body: of a new app, and of a redeploy, the body as JSON
+//! and as a form. They are read alike (`json`, `form`); a member that only the other one has is refused where
 //! the deploy is asked for.
 
 #![expect(dead_code, reason = "these types describe; nothing builds them")]
 
 use std::collections::BTreeMap;
 
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::{AssetBody, SeedBody};
 use crate::{
@@ -16,6 +16,38 @@ use crate::{
     },
     routes::apps::record::VisibilityBody,
 };
+
+/// What stands in the query where an app is deployed; with a zip it stands nowhere else.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(in crate::routes::apps) struct DeployQuery {
+    /// Runs every check, answers what would happen, and changes nothing.
+    dry_run: Option<bool>,
+    /// As the member `slug`.
+    slug: Option<String>,
+    /// As the member `visibility`.
+    #[param(inline)]
+    visibility: Option<VisibilityBody>,
+    /// As the member `timezone`.
+    timezone: Option<String>,
+    /// As the member `org_id`.
+    org_id: Option<ids::OrgId>,
+}
+
+/// What stands in the query where a version is deployed; with a zip it stands nowhere else.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(in crate::routes::apps) struct RedeployQuery {
+    /// Runs every check, answers what would happen, and changes nothing.
+    dry_run: Option<bool>,
+    /// As the member `visibility`.
+    #[param(inline)]
+    visibility: Option<VisibilityBody>,
+    /// As the member `timezone`.
+    timezone: Option<String>,
+    /// As the member `force`.
+    force: Option<bool>,
+}
 
 /// An app to deploy.
 #[derive(ToSchema)]
