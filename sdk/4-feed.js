@@ -85,8 +85,9 @@ const follow = async (signal) => {
         renewed = cursor;
         continue;
       }
-      // A session that ended under a living stream is replaced when the stream is opened again.
-      if (!isStale(failure) || !lived) {
+      // A living stream breaks off when a link is followed, too, and a session that ended under it is
+      // replaced: only when it cannot be opened again is that told.
+      if (!lived || (failure.code !== 'network' && !isStale(failure))) {
         failAll(failure);
         if (!failure.retryable) return;
         if (failure.retryAfterMs) await sleep(failure.retryAfterMs, signal);
@@ -130,7 +131,7 @@ const readStream = async (signal, alive) => {
     let rest = '';
     for (;;) {
       const { value, done } = await reader.read().catch(() => {
-        throw networkError('the stream broke off');
+        throw networkError('the answer broke off');
       });
       if (done) return;
       alive();

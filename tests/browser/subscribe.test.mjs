@@ -187,6 +187,16 @@ test('onSync is called when the missed changes are there, and not before', () =>
     assert.equal(await page.evaluate(() => window.seen.rows.length), 4);
   }));
 
+test('a living stream that breaks off and opens again is no failure', () => withPage(browser, withNotes,
+  async ({ page, service }) => {
+    await follow(page);
+    await synced(page);
+    service.breakStreams('cut');
+    service.write('notes', 'a', { t: 'back' });
+    await showing(page, 'a=back@2', 'b=1@1');
+    assert.deepEqual(await page.evaluate(() => window.seen.errors), []);
+  }));
+
 test('an unreachable server is tried again, with longer and longer waits', () => withPage(browser, withNotes,
   async ({ page, service }) => {
     await follow(page);
@@ -525,8 +535,8 @@ test('a listener that listens anew while it hears an event hears the next one', 
 
 test('events are heard also where listening began without a network', () => withPage(browser,
   (service) => {
-    let left = 5;
-    service.faults.push((r) => (r.path === 'feed' && left-- > 0 ? 'destroy' : undefined));
+    service.isAway = true;
+    service.faults.push((r) => (r.path === 'feed' && service.isAway ? 'destroy' : undefined));
   },
   async ({ page, service }) => {
     await page.evaluate(() => {
@@ -536,6 +546,7 @@ test('events are heard also where listening began without a network', () => with
     });
     const opened = page.waitForResponse((r) => r.url().includes('since='));
     await until(page, () => window.failed.length === 1);
+    service.isAway = false;
     await opened;
     service.emit({ type: 'event.cheer', at: 't', by: {}, data: 'late' });
     await until(page, () => window.heard.length === 1);
