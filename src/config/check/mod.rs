@@ -131,7 +131,7 @@ fn server(config: &Config) -> Result<(), ConfigError> {
 fn apps(config: &Config) -> Result<(), ConfigError> {
     let domain = &config.apps_domain;
     if !domain.is_empty() && !is_host_name(domain) {
-        return fail("apps_domain: must be a host name, such as apps.example.org");
+        return fail("apps_domain: must be a host name, such as rookery-apps.example");
     }
     if config.apps_mode == AppsMode::Subdomain && is_among_apps(&config.server.public_url, domain) {
         return fail(
