@@ -148,6 +148,16 @@ async fn no_app_a_deleted_one_and_a_closed_one_say_so() {
     assert_eq!(page.status, 404);
     assert!(page.text.contains("No such app"));
     nowhere.get("/s/session").await.error(ErrorCode::AppNotFound);
+    // A link that leads there is followed by people, too.
+    for link in ["/s/share/x", "/s/grant/x", "/s/preview/x", "/s/callback?grant=x&state=y"] {
+        let page = nowhere.open(link, "").await;
+        assert_eq!(page.status, 404, "{link}");
+        assert!(page.text.contains("No such app"), "{link}: {}", page.text);
+        nowhere.get(link).await.error(ErrorCode::AppNotFound);
+    }
+    let misled = site.open("/s/sign-in?return_to=//evil.example", "").await;
+    assert_eq!((misled.status, misled.header("content-type")), (400, "text/html; charset=utf-8"));
+    site.get("/s/sign-in?return_to=//evil.example").await.error(ErrorCode::InvalidRequest);
 
     let guest = site.guest().await;
     site.as_owner(AppOp::Delete).await;

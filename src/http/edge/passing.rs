@@ -12,9 +12,11 @@ use crate::{gcra::Allowance, http::conditional::ReadConditions};
 /// Below it are the API's paths.
 const API: &str = "/v1";
 /// Where browsers are led while somebody signs in, below the API's paths.
-const SIGN_IN: [&str; 2] = ["/v1/auth/verify", "/v1/auth/idp"];
+const SIGN_IN: &[&str] = &["/v1/auth/verify", "/v1/auth/idp"];
 /// Below it are the paths by which an app's page speaks to its app.
 pub(super) const PARTICIPANT: &str = "/s";
+/// Where browsers are led to come into an app, below those paths.
+const WAYS_IN: &[&str] = &["/s/share", "/s/grant", "/s/preview", "/s/sign-in", "/s/callback"];
 
 /// A request on its way through: what the way out has to know of it.
 pub(super) struct Passing<'a> {
@@ -62,7 +64,8 @@ impl Passing<'_> {
     /// Whether a browser may load it as a page.
     pub(super) fn may_be_page(&self) -> bool {
         let path = self.uri.path();
-        !self.is_private() || (!self.is_app && SIGN_IN.iter().any(|root| is_below(path, root)))
+        let followed = if self.is_app { WAYS_IN } else { SIGN_IN };
+        !self.is_private() || followed.iter().any(|root| is_below(path, root))
     }
 }
 
