@@ -1,4 +1,5 @@
-//! Room for newcomers: while few places are free, connections that idle give theirs up.
+//! Room for newcomers: while few places are free, connections that let the server wait give theirs up: those
+//! that idle, and those whose head does not come to its end.
 //!
 //! What is not here: connections that have not said anything yet; `listener` does not wait for those.
 
@@ -13,7 +14,7 @@ use std::{
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::stream::Outstanding;
+use super::stream::{Outstanding, Waits};
 
 /// The connections of one listener that may be told to leave.
 #[derive(Debug, Default)]
@@ -27,8 +28,8 @@ pub(super) struct ConnectionRegistry {
 struct Registered {
     outstanding: Outstanding,
     leave: CancellationToken,
-    /// [`Outstanding::idles_at`] at the last look.
-    idled_at: Option<usize>,
+    /// [`Outstanding::waits`] at the last look.
+    waited: Option<Waits>,
 }
 
 /// A connection's place among them, until it is dropped.
@@ -46,19 +47,19 @@ impl ConnectionRegistry {
         leave: CancellationToken,
     ) -> Registration {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        self.registered.lock().insert(number, Registered { outstanding, leave, idled_at: None });
+        self.registered.lock().insert(number, Registered { outstanding, leave, waited: None });
         Registration { registry: Arc::clone(self), number }
     }
 
-    /// Looks at everybody, and tells those to leave who have idled since the last look: at most
+    /// Looks at everybody, and tells those to leave who have let the server wait since the last look: at most
     /// `places`, first who came first.
     pub(super) fn make_room(&self, places: usize) {
         let mut left = places;
         for one in self.registered.lock().values_mut() {
-            let idles_at = one.outstanding.idles_at();
-            let has_idled = idles_at.is_some() && idles_at == one.idled_at;
-            one.idled_at = idles_at;
-            if has_idled && left > 0 && !one.leave.is_cancelled() {
+            let waits = one.outstanding.waits();
+            let has_waited = waits.is_some() && waits == one.waited;
+            one.waited = waits;
+            if has_waited && left > 0 && !one.leave.is_cancelled() {
                 one.leave.cancel();
                 left -= 1;
             }

@@ -43,9 +43,10 @@ const BACKLOG: u32 = 4_096;
 /// Pause after a failed accept (usually no file descriptor left), so that it does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// The share of places that are kept for whoever speaks: with fewer of them free, a connection that
-/// says nothing is not waited for, and one that idles makes room.
+/// says nothing is not waited for, and one that idles, or does not end its head, makes room.
 const HURRIED_SHARE: usize = 4;
-/// How long a connection may say nothing then. One that idles may do so once or twice as long.
+/// How long a connection may say nothing then. One that has said something may let the server wait for
+/// the next head, or for its end, once or twice as long.
 const HURRIED: Duration = Duration::from_secs(1);
 
 /// The bounds of one listener.
@@ -169,7 +170,7 @@ async fn accept(
     Ok((stream, peer, slot))
 }
 
-/// While few places are free, has connections that idle make room; until the drain begins.
+/// While few places are free, has connections make room that let the server wait; until the drain begins.
 async fn make_room(
     registry: Arc<ConnectionRegistry>,
     slots: Arc<Semaphore>,

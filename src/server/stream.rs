@@ -50,6 +50,15 @@ struct OutstandingCounts {
     unread: AtomicUsize,
 }
 
+/// What a connection waits for that owes nothing: as long as that is the same, its client lets it wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Waits {
+    /// How much it has ever owed.
+    owed: usize,
+    /// Whether the next head has begun.
+    in_head: bool,
+}
+
 /// One thing owed, until it is dropped.
 #[derive(Debug)]
 pub(super) struct OutstandingGuard(Outstanding);
@@ -83,9 +92,9 @@ impl Outstanding {
         self.0.open.load(Ordering::Relaxed) == 0
     }
 
-    /// How much it ever owed, while it idles: nothing is owed, and no head has begun.
-    pub(super) fn idles_at(&self) -> Option<usize> {
-        (self.is_nothing() && !self.awaits_head()).then(|| self.begun())
+    /// What it waits for, while nothing is owed.
+    pub(super) fn waits(&self) -> Option<Waits> {
+        self.is_nothing().then(|| Waits { owed: self.begun(), in_head: self.awaits_head() })
     }
 
     fn begun(&self) -> usize {

@@ -424,6 +424,22 @@ async fn connections_that_say_nothing_leave_room_to_who_speaks() {
 }
 
 #[tokio::test]
+async fn heads_that_do_not_end_make_room() {
+    let builder = TestServer::builder().set("ROOKERY__SERVER__CONNECTIONS_MAX", "8");
+    let server = builder.set("ROOKERY__SERVER__HEADER_TIMEOUT_S", "600").start().await;
+    let mut begun = Vec::new();
+    for _ in 0..12 {
+        let mut raw = server.raw().await;
+        raw.send("GET /alive HTTP/1.1\r\nx").await;
+        begun.push(raw);
+    }
+    let alive = timeout(TOO_LONG, server.get("/alive")).await.expect("a place in time");
+    assert_eq!(alive.status, 200);
+    let first = timeout(TOO_LONG, begun.swap_remove(0).read_to_end()).await;
+    assert_eq!(first.expect("who came first leaves first"), "");
+}
+
+#[tokio::test]
 async fn connections_that_idle_make_room_and_those_that_are_answered_stay() {
     let builder = TestServer::builder().set("ROOKERY__SERVER__CONNECTIONS_MAX", "8");
     let server = builder.set("ROOKERY__SERVER__HEADER_TIMEOUT_S", "600").start().await;
