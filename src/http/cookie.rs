@@ -14,10 +14,13 @@ pub fn read<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     all(headers).find_map(|(key, value)| (key == name).then_some(value))
 }
 
-/// All cookies, name and value, in the order in which the browser sends them.
+/// All cookies that are ASCII, as the service's own are, name and value, in the order in which the browser
+/// sends them. Scripts set cookies with other letters, and browsers send those in the same line.
 pub fn all(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
-    let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
-    lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='))
+    let lines = headers.get_all(header::COOKIE).iter().map(HeaderValue::as_bytes);
+    let pairs = lines.flat_map(|line| line.split(|byte| *byte == b';'));
+    let pairs = pairs.filter(|pair| pair.is_ascii()).filter_map(|pair| str::from_utf8(pair).ok());
+    pairs.filter_map(|pair| pair.trim_matches([' ', '\t']).split_once('='))
 }
 
 /// A cookie that a browser is to hold.

@@ -1,8 +1,8 @@
 //! Permissions: each extractor lets through exactly whom it names.
 
-use reqwest::{Method, RequestBuilder};
+use reqwest::{Method, RequestBuilder, header::HeaderValue};
 use rookery_domain::{ErrorCode, app::AppStatus};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::{Answer, TestServer};
 
@@ -45,13 +45,39 @@ async fn a_revoked_key_is_unknown_on_the_very_next_request() {
 }
 
 #[tokio::test]
+async fn a_cookie_in_any_script_stands_beside_the_sessions() {
+    let server = started().await;
+    server.directory.human("cookie");
+    let ask = async |line: &[u8]| {
+        let line = HeaderValue::from_bytes(line).expect("a header");
+        let request = server.request(Method::POST, "/v1/probe/human").header("cookie", line);
+        Answer::of(request.header("origin", server.public_url())).await
+    };
+    for line in [
+        "theme=größe; service_session=cookie".as_bytes(),
+        b"theme=\xff\xfe; service_session=cookie",
+        "service_session=cookie; \u{1f426}=1".as_bytes(),
+        "größe; =;;service_session=cookie;".as_bytes(),
+    ] {
+        assert_eq!(ask(line).await.status, 200, "{}", line.escape_ascii());
+    }
+    // What looks like its name to some is another cookie's.
+    for name in ["\u{2000}service_session", "\u{85}service_session", "service_ſession"] {
+        let line = format!("{name}=cookie");
+        ask(line.as_bytes()).await.error_of_its_own(ErrorCode::Unauthorized);
+    }
+}
+
+#[tokio::test]
 async fn a_bad_bearer_does_not_fall_through_to_a_good_cookie() {
     let server = started().await;
     server.directory.human("cookie");
     for header in ["Bearer forged", "Bearer ", "Basic dXNlcg==", "nonsense"] {
         let request = with_cookie(server.request(Method::POST, "/v1/probe/human"), "cookie");
         let request = request.header("origin", server.public_url());
-        Answer::of(request.header("authorization", header)).await.error(ErrorCode::Unauthorized);
+        Answer::of(request.header("authorization", header))
+            .await
+            .error_of_its_own(ErrorCode::Unauthorized);
     }
 }
 
@@ -205,7 +231,8 @@ async fn a_route_works_on_the_states_it_names() {
 }
 
 /// Every operation of the document that asks for a credential, with its parameters filled in.
-fn guarded(document: &Value) -> Vec<(Method, String)> {
+/// The operations of the document that not everybody may ask for, and whether only a session does there.
+fn guarded(document: &Value) -> Vec<(Method, String, bool)> {
     let mut found = Vec::new();
     let paths = document["paths"].as_object().expect("paths").iter();
     // What apps' own origins answer is looked at in `visitors`.
@@ -218,7 +245,8 @@ fn guarded(document: &Value) -> Vec<(Method, String)> {
                 continue;
             }
             let method = verb.to_uppercase().parse().expect("a verb");
-            found.push((method, path.replace(['{', '}'], "x")));
+            let for_humans = *security == [json!({"human_session": []})];
+            found.push((method, path.replace(['{', '}'], "x"), for_humans));
         }
     }
     found
@@ -230,11 +258,15 @@ async fn every_guarded_operation_refuses_who_presents_nothing_or_a_forgery() {
     let document = server.get("/v1/openapi.json").await.expect(200);
     let operations = guarded(&document);
     assert!(operations.len() >= 7, "the probes are among them");
-    for (method, path) in operations {
+    for (method, path, for_humans) in operations {
         let request = || server.request(method.clone(), &path);
-        Answer::of(request()).await.error(ErrorCode::Unauthorized);
         let forged = request().bearer_auth("rk_agent_forged");
-        Answer::of(forged).await.error(ErrorCode::Unauthorized);
-        Answer::of(with_cookie(request(), "forged")).await.error(ErrorCode::Unauthorized);
+        for request in [request(), forged, with_cookie(request(), "forged")] {
+            let answer = Answer::of(request).await;
+            match for_humans {
+                true => answer.error_of_its_own(ErrorCode::Unauthorized),
+                false => answer.error(ErrorCode::Unauthorized),
+            };
+        }
     }
 }
