@@ -345,7 +345,7 @@ async fn whoever_follows_the_shortest_way_sees_the_page() {
     let app = server.send(Method::POST, &owner, "/v1/apps", &body).await.expect(201);
     let host = host_of(&app);
     let session = |host: &str| server.request(Method::GET, "/s/session").header("host", host);
-    let refusal = Answer::of(session(&host)).await.error(ErrorCode::Unauthorized);
+    let refusal = Answer::of(session(&host)).await.error_of_its_own(ErrorCode::Unauthorized);
     for named in ["/test-session-tokens", "/s/session", "x-service-participant-token"] {
         assert!(refusal["hint"].as_str().unwrap().contains(named), "{refusal}");
         assert!(llms.contains(named.trim_start_matches('/')), "{named}");

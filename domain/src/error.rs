@@ -167,7 +167,16 @@ impl Error {
     /// `row_not_found`: one body for a row that is absent, deleted or hidden.
     #[must_use]
     pub fn row_not_found() -> Self {
-        Self::new(ErrorCode::RowNotFound, "no row at this key")
+        Self::new(ErrorCode::RowNotFound, "there is no such row, or none that you may see")
+    }
+
+    /// `participant_token_invalid` of somebody who came by a link that lets nobody in any more.
+    #[must_use]
+    pub fn link_ended() -> Self {
+        let message = "what this participant came by is revoked or has expired";
+        Self::new(ErrorCode::ParticipantTokenInvalid, message).with_hint(
+            "Open the link again that led to this app; where it opens nothing any more, ask the app's owner for a new one.",
+        )
     }
 
     /// `app_not_found`: one body for an unknown app and for somebody else's.

@@ -16,7 +16,7 @@ pub fn check(method: &Method, headers: &HeaderMap, public_url: &str) -> Result<(
     if method.is_safe() || from_site(headers, public_url) {
         return Ok(());
     }
-    let message = format!("a request with a cookie must come from {public_url}");
+    let message = format!("what a browser sends to change something must come from {public_url}");
     Err(Error::new(ErrorCode::CsrfOriginMismatch, message))
 }
 

@@ -256,11 +256,11 @@ async fn a_cookie_of_another_kind_opens_nothing() {
         format!("service_session={}", "x".repeat(4_000)),
         format!("service_session=rk_sess_{}", "0".repeat(49)),
     ] {
-        ask(cookie.clone()).await.error(ErrorCode::Unauthorized);
+        ask(cookie.clone()).await.error_of_its_own(ErrorCode::Unauthorized);
     }
     // Of two of one name the first counts, and nothing falls through to the other.
     let forged_first = format!("service_session=forged; service_session={secret}");
-    ask(forged_first).await.error(ErrorCode::Unauthorized);
+    ask(forged_first).await.error_of_its_own(ErrorCode::Unauthorized);
     let bearer = server.request(Method::GET, path).bearer_auth(secret);
     Answer::of(bearer).await.error(ErrorCode::Unauthorized);
     ask(format!("a=b; service_session={secret}; c=d")).await.expect(200);

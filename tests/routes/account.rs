@@ -59,7 +59,7 @@ async fn a_name_is_stored_resolved_and_cleared() {
     ] {
         tell(&server, &ada, Method::PATCH, path, bad).await.error(ErrorCode::InvalidRequest);
     }
-    server.get(path).await.error(ErrorCode::Unauthorized);
+    server.get(path).await.error_of_its_own(ErrorCode::Unauthorized);
     let foreign = server.request(Method::PATCH, path).header("cookie", &ada.cookie);
     let foreign = foreign.header("origin", "https://evil.example").json(&json!({"name": "x"}));
     Answer::of(foreign).await.error(ErrorCode::CsrfOriginMismatch);
@@ -165,14 +165,14 @@ async fn sessions_are_listed_and_ended_one_by_one() {
     let ended = ask(&server, &laptop, Method::DELETE, &of_phone).await;
     assert_eq!(ended.status, 204);
     assert!(!ended.headers.contains_key("set-cookie"));
-    ask(&server, &phone, Method::GET, path).await.error(ErrorCode::Unauthorized);
+    ask(&server, &phone, Method::GET, path).await.error_of_its_own(ErrorCode::Unauthorized);
     ask(&server, &laptop, Method::DELETE, &of_phone).await.error(ErrorCode::NotFound);
 
     let own = format!("{path}/{}", items[0]["id"].as_str().unwrap());
     let out = ask(&server, &laptop, Method::DELETE, &own).await;
     assert_eq!(out.status, 204);
     assert!(out.header("set-cookie").contains("Max-Age=0"));
-    ask(&server, &laptop, Method::GET, path).await.error(ErrorCode::Unauthorized);
+    ask(&server, &laptop, Method::GET, path).await.error_of_its_own(ErrorCode::Unauthorized);
 }
 
 #[tokio::test]
@@ -189,13 +189,13 @@ async fn signing_out_everywhere_ends_every_session_at_once_and_for_good() {
     assert_eq!(out.status, 204);
     assert!(out.header("set-cookie").contains("Max-Age=0"));
     for ended in [&first, &second] {
-        ask(&server, ended, Method::GET, path).await.error(ErrorCode::Unauthorized);
+        ask(&server, ended, Method::GET, path).await.error_of_its_own(ErrorCode::Unauthorized);
     }
     ask(&server, &other, Method::GET, path).await.expect(200);
     // Keys are the agents': they go on.
     server.get_as(&agent.key, "/v1/keys").await.expect(200);
     let server = server.restart().await;
-    ask(&server, &second, Method::GET, path).await.error(ErrorCode::Unauthorized);
+    ask(&server, &second, Method::GET, path).await.error_of_its_own(ErrorCode::Unauthorized);
     ask(&server, &other, Method::GET, path).await.expect(200);
 }
 
@@ -231,7 +231,9 @@ async fn a_deleted_account_is_gone_at_once_and_its_apps_after_their_time() {
     assert!(gone.header("set-cookie").contains("Max-Age=0"));
 
     for session in [&ada, &elsewhere] {
-        ask(&server, session, Method::GET, "/v1/self/profile").await.error(ErrorCode::Unauthorized);
+        ask(&server, session, Method::GET, "/v1/self/profile")
+            .await
+            .error_of_its_own(ErrorCode::Unauthorized);
     }
     server.get_as(&agent.key, "/v1/keys").await.error(ErrorCode::Unauthorized);
     let robot = server.unclaimed_agent().await;

@@ -36,6 +36,14 @@ fn refuses_link(answer: &Answer) {
 }
 
 #[tokio::test]
+async fn whoever_is_not_signed_in_is_not_advised_a_key_where_none_does() {
+    let server = TestServer::start().await;
+    for path in ["/v1/self/profile", "/v1/self/usage"] {
+        refuses_link(&Answer::of(server.request(Method::GET, path)).await);
+    }
+}
+
+#[tokio::test]
 async fn a_mailed_link_signs_in_and_leads_on() {
     let server = TestServer::start().await;
     let token = server.link_token("Ada@Example.org", Some("/device?user_code=X#here")).await;
@@ -244,7 +252,7 @@ async fn a_session_slides_for_30_days_and_its_cookie_with_it() {
     server.state().clock.set(START.plus_seconds(87 * day));
     look().await.expect(200);
     server.state().clock.set(START.plus_seconds(118 * day));
-    look().await.error(ErrorCode::Unauthorized);
+    look().await.error_of_its_own(ErrorCode::Unauthorized);
 }
 
 #[tokio::test]
@@ -278,7 +286,7 @@ async fn signing_out_ends_the_session_at_once_and_only_from_the_site() {
     assert_eq!(out.status, 204);
     assert!(out.header("set-cookie").starts_with("service_session=; Path=/; Max-Age=0;"));
     let after = Answer::of(server.by(&human, Method::GET, "/v1/self/agents")).await;
-    after.error(ErrorCode::Unauthorized);
+    after.error_of_its_own(ErrorCode::Unauthorized);
     // With a session that has ended, and without any: nothing to do, no error.
     assert_eq!(Answer::of(server.by(&human, Method::POST, path)).await.status, 204);
     assert_eq!(Answer::of(server.request(Method::POST, path)).await.status, 204);

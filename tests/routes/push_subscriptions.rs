@@ -189,7 +189,7 @@ async fn the_key_is_the_same_for_everybody_and_after_a_restart() {
     let answer = Answer::of(server.by(&ada, Method::GET, KEY_PATH)).await.expect(200);
     keys.push(answer["public_key"].as_str().unwrap().to_owned());
     assert!(keys.iter().all(|key| *key == keys[0] && key.len() == 87), "{keys:?}");
-    server.get(KEY_PATH).await.error(ErrorCode::Unauthorized);
+    server.get(KEY_PATH).await.error_of_its_own(ErrorCode::Unauthorized);
     let agent = server.agent(&ada).await;
     let by_agent = Answer::of(server.by_agent(&agent, Method::GET, KEY_PATH)).await;
     by_agent.error(ErrorCode::Forbidden);
@@ -305,7 +305,7 @@ async fn signing_out_ends_what_was_subscribed_in_that_session() {
     world.offer(&ada, "bob@example.org").await;
     world.next("here").await;
     assert_eq!(world.of_service("/count?name=there").await, 0);
-    save(server, &library, &there).await.error(ErrorCode::Unauthorized);
+    save(server, &library, &there).await.error_of_its_own(ErrorCode::Unauthorized);
 }
 
 #[tokio::test]
@@ -385,7 +385,7 @@ async fn what_is_no_subscription_is_refused_by_name() {
     let foreign = foreign.header("origin", "https://evil.example").json(&sound);
     Answer::of(foreign).await.error(ErrorCode::CsrfOriginMismatch);
     let nobody = server.request(Method::POST, PATH).json(&sound);
-    Answer::of(nobody).await.error(ErrorCode::Unauthorized);
+    Answer::of(nobody).await.error_of_its_own(ErrorCode::Unauthorized);
 }
 
 #[tokio::test]

@@ -207,7 +207,9 @@ async fn a_foreign_an_unknown_and_a_malformed_agent_have_the_same_answer() {
         }
         let path = format!("{LIST}/{}/{verb}", agent.id);
         Answer::of(server.by_agent(&agent, Method::POST, &path)).await.error(ErrorCode::Forbidden);
-        Answer::of(server.request(Method::POST, &path)).await.error(ErrorCode::Unauthorized);
+        Answer::of(server.request(Method::POST, &path))
+            .await
+            .error_of_its_own(ErrorCode::Unauthorized);
         let foreign = server.request(Method::POST, &path).header("cookie", &human.cookie);
         let foreign = foreign.header("origin", "http://robot.localhost");
         Answer::of(foreign).await.error(ErrorCode::CsrfOriginMismatch);

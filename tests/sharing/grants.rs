@@ -176,7 +176,7 @@ async fn a_revoked_link_ends_for_everybody_who_came_by_it() {
     }
     for token in &holders {
         let answer = site.see(token, "/s/collections/desk").await;
-        answer.error(ErrorCode::ParticipantTokenInvalid);
+        answer.error_of_its_own(ErrorCode::ParticipantTokenInvalid);
     }
     site.open(&path).await.error(ErrorCode::GrantInvalid);
     site.see(&spared, "/s/collections/desk").await.expect(200);
@@ -205,7 +205,7 @@ async fn a_role_that_is_not_declared_any_more_gives_nothing() {
                 assert_eq!((&me["role"], &me["custom_role"]), (&json!(role), &Value::Null));
             }
             None => {
-                me.error(ErrorCode::ParticipantTokenInvalid);
+                me.error_of_its_own(ErrorCode::ParticipantTokenInvalid);
             }
         }
         site.open(&path).await.error(ErrorCode::GrantInvalid);

@@ -67,11 +67,11 @@ async fn only_a_private_app_is_previewed() {
     let path = site.below(&text(&preview, "url"));
     let token = token_of(&site.open(&path).await);
     site.patch("", json!({"visibility": "public"})).await.expect(200);
-    site.see(&token, "/s/session").await.error(ErrorCode::ParticipantTokenInvalid);
+    site.see(&token, "/s/session").await.error_of_its_own(ErrorCode::ParticipantTokenInvalid);
     site.open(&path).await.error(ErrorCode::GrantInvalid);
     // Published once, it is not shown by that link again.
     site.patch("", json!({"visibility": "private"})).await.expect(200);
-    site.see(&token, "/s/session").await.error(ErrorCode::ParticipantTokenInvalid);
+    site.see(&token, "/s/session").await.error_of_its_own(ErrorCode::ParticipantTokenInvalid);
     site.open(&path).await.error(ErrorCode::GrantInvalid);
     assert_eq!(site.get("/preview-tokens").await.expect(200)["items"], json!([]));
     // The same by a deploy; another change of a private app ends none.
@@ -82,7 +82,7 @@ async fn only_a_private_app_is_previewed() {
     let public = json!({"html": "<p>open", "manifest": manifest(), "visibility": "public"});
     site.post("/versions", public).await.expect(201);
     site.patch("", json!({"visibility": "private"})).await.expect(200);
-    site.see(&token, "/s/session").await.error(ErrorCode::ParticipantTokenInvalid);
+    site.see(&token, "/s/session").await.error_of_its_own(ErrorCode::ParticipantTokenInvalid);
 }
 
 #[tokio::test]
@@ -136,7 +136,9 @@ async fn a_revoked_preview_shows_nothing_any_more() {
     for _ in 0..2 {
         assert_eq!(site.delete(&format!("/preview-tokens/{id}")).await.status, 204);
     }
-    site.see(&token, "/s/collections/board").await.error(ErrorCode::ParticipantTokenInvalid);
+    site.see(&token, "/s/collections/board")
+        .await
+        .error_of_its_own(ErrorCode::ParticipantTokenInvalid);
     site.open(&path).await.error(ErrorCode::GrantInvalid);
     let never = rookery_domain::id::PreviewId::new().to_string();
     for id in [never.as_str(), "pvt_x"] {

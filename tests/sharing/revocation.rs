@@ -147,7 +147,7 @@ async fn a_rotated_share_link_ends_the_feeds_of_who_came_by_the_old_one() {
     };
     let ended = [ErrorCode::ParticipantTokenInvalid, ErrorCode::Unauthorized];
     ends(&site, |query| feed(&site, &token, query), take, &ended).await;
-    site.see(&token, "/s/feed?wait=0").await.error(ErrorCode::ParticipantTokenInvalid);
+    site.see(&token, "/s/feed?wait=0").await.error_of_its_own(ErrorCode::ParticipantTokenInvalid);
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ async fn another_link_opens_the_app_and_the_old_one_shows_everybody_out() {
     let new = site.below(&text(&rotated, "share_url"));
     assert_ne!(old, new);
     assert_eq!(site.get("").await.expect(200)["share_url"], rotated["share_url"]);
-    site.see(&visitor, "/s/session").await.error(ErrorCode::ParticipantTokenInvalid);
+    site.see(&visitor, "/s/session").await.error_of_its_own(ErrorCode::ParticipantTokenInvalid);
     site.open(&old).await.error_of_its_own(ErrorCode::Unauthorized);
     site.see(&token_of(&site.open(&new).await), "/s/session").await.expect(200);
     let bare = Answer::of(site.request(Method::POST, "/share-link/rotate")).await;
@@ -85,5 +85,5 @@ async fn signing_in_with_an_account_that_is_not_let_in_takes_nothing_from_who_ca
     let entered = token_of(&follow(&site, &holder, &callback(&member).await).await);
     assert_eq!(site.see(&entered, "/s/session").await.expect(200)["id"], json!(id));
     let outside = token_of(&follow(&site, &entered, &callback(&stranger).await).await);
-    site.see(&outside, "/s/session").await.error(ErrorCode::Unauthorized);
+    site.see(&outside, "/s/session").await.error_of_its_own(ErrorCode::Unauthorized);
 }

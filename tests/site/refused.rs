@@ -67,7 +67,7 @@ async fn a_program_gets_the_envelope_as_ever() {
     plain("/nothing", &script).await.error(ErrorCode::NotFound);
     // The API is for programs, whoever looks at it.
     load(&server, GET, "/v1/nothing").await.error(ErrorCode::NotFound);
-    load(&server, GET, "/v1/self/profile").await.error(ErrorCode::Unauthorized);
+    load(&server, GET, "/v1/self/profile").await.error_of_its_own(ErrorCode::Unauthorized);
 }
 
 #[tokio::test]

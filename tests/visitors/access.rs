@@ -35,7 +35,7 @@ async fn a_visitor_is_told_what_it_may_do() {
     let two = site.by(&guest, Method::GET, "/s/access").header("x-service-participant-token", "no");
     Answer::of(two).await.error(ErrorCode::ParticipantTokenInvalid);
     site.set_visibility(Visibility::Private).await;
-    site.get("/s/access").await.error(ErrorCode::Unauthorized);
+    site.get("/s/access").await.error_of_its_own(ErrorCode::Unauthorized);
 }
 
 /// What the answer gives the browser, by which it is known again.

@@ -197,7 +197,7 @@ async fn a_stranger_that_signs_in_is_still_outside_of_a_private_app() {
     let site = secret(&world).await;
     let stranger = world.server.human("stranger@example.com").await;
     let cookie = cookie_of(&callback(&site, &grant(&world, &stranger, "secret").await).await);
-    site.get_with("/s/session", &cookie).await.error(ErrorCode::Unauthorized);
+    site.get_with("/s/session", &cookie).await.error_of_its_own(ErrorCode::Unauthorized);
     // Signing in again would lead back here: it is told so, and offered another account.
     let another = "/sign-in?redirect_to=%2Fauthorize%3Fapp%3Dsecret%26return_to%3D%252Fpath";
     for (visibility, why) in [

@@ -238,7 +238,7 @@ async fn the_cookie_opens_pages_of_its_own_app_and_nothing_else() {
     };
     for path in ["session", "collections/safe", "collections/board", "feed?wait=0", "access"] {
         let refused = Answer::of(by_cookie(Method::GET, path)).await;
-        refused.error(ErrorCode::Unauthorized);
+        refused.error_of_its_own(ErrorCode::Unauthorized);
     }
     let row = json!({"data": {}});
     let written = by_cookie(Method::POST, "collections/safe").json(&row);
@@ -346,7 +346,7 @@ async fn the_files_of_an_app_that_is_not_public_come_by_a_pass_of_the_visit() {
 
     // It opens files, and nothing that the token opens.
     for path in ["session", "collections/safe", "access"] {
-        server.get(&format!("{files}s/{path}")).await.error(ErrorCode::Unauthorized);
+        server.get(&format!("{files}s/{path}")).await.error_of_its_own(ErrorCode::Unauthorized);
     }
     // Whoever follows a link there is sent to the app's own address.
     for (below, location) in

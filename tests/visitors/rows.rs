@@ -205,15 +205,19 @@ async fn rows_of_an_app_that_is_not_open_are_for_nobody_outside() {
     let site = world.public("guestbook", guestbook()).await;
     let guest = site.guest().await;
     site.set_visibility(Visibility::Private).await;
-    site.get("/s/collections/entries").await.error(ErrorCode::Unauthorized);
-    create(&site, &guest, "entries", json!({"data": {}})).await.error(ErrorCode::Unauthorized);
-    site.get("/s/feed").await.error(ErrorCode::Unauthorized);
+    site.get("/s/collections/entries").await.error_of_its_own(ErrorCode::Unauthorized);
+    create(&site, &guest, "entries", json!({"data": {}}))
+        .await
+        .error_of_its_own(ErrorCode::Unauthorized);
+    site.get("/s/feed").await.error_of_its_own(ErrorCode::Unauthorized);
     let token = site.set_visibility(Visibility::Link).await.expect("a token");
-    create(&site, &guest, "entries", json!({"data": {}})).await.error(ErrorCode::Unauthorized);
+    create(&site, &guest, "entries", json!({"data": {}}))
+        .await
+        .error_of_its_own(ErrorCode::Unauthorized);
     let cookie = cookie_of(&site.get(&format!("/s/share/{token}")).await);
     let write = site.request(Method::POST, "/s/collections/entries").header("cookie", cookie);
     let write = write.header("origin", site.origin()).json(&json!({"data": {}}));
     Answer::of(write).await.expect(201);
     let private = world.deploy("secret", Visibility::Private, guestbook(), HTML, &[]).await;
-    private.get("/s/collections/entries").await.error(ErrorCode::Unauthorized);
+    private.get("/s/collections/entries").await.error_of_its_own(ErrorCode::Unauthorized);
 }

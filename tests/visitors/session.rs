@@ -154,13 +154,15 @@ async fn only_the_apps_own_page_may_change_things_with_its_cookie() {
 async fn a_private_app_and_a_shared_one_let_no_guest_in() {
     let world = World::start().await;
     let site = world.deploy("secret", Visibility::Private, json!({}), HTML, &[]).await;
-    site.get("/s/session").await.error(ErrorCode::Unauthorized);
-    enter(&site).await.error(ErrorCode::Unauthorized);
+    site.get("/s/session").await.error_of_its_own(ErrorCode::Unauthorized);
+    enter(&site).await.error_of_its_own(ErrorCode::Unauthorized);
     site.set_visibility(Visibility::Public).await;
     let guest = site.guest().await;
     site.set_visibility(Visibility::Link).await;
-    enter(&site).await.error(ErrorCode::Unauthorized);
-    Answer::of(site.by(&guest, Method::GET, "/s/session")).await.error(ErrorCode::Unauthorized);
+    enter(&site).await.error_of_its_own(ErrorCode::Unauthorized);
+    Answer::of(site.by(&guest, Method::GET, "/s/session"))
+        .await
+        .error_of_its_own(ErrorCode::Unauthorized);
 }
 
 #[tokio::test]

@@ -51,14 +51,20 @@ async fn leaving_link_and_coming_back_ends_the_link_and_every_visit_by_it() {
     let cookie = cookie_of(&site.get(&format!("/s/share/{old}")).await);
 
     site.set_visibility(Visibility::Private).await;
-    site.get_with("/s/session", &cookie).await.error(ErrorCode::Unauthorized);
+    let closed = site.get_with("/s/session", &cookie).await;
+    let closed = closed.error_of_its_own(ErrorCode::Unauthorized);
+    assert!(closed["hint"].to_string().contains("Sign in to the app's page"), "{closed}");
     site.get(&format!("/s/share/{old}")).await.error(ErrorCode::Unauthorized);
 
     let new = site.set_visibility(Visibility::Link).await.expect("a token");
     assert_ne!(old, new);
     site.get(&format!("/s/share/{old}")).await.error_of_its_own(ErrorCode::Unauthorized);
     let stale = site.get_with("/s/session", &cookie).await;
-    stale.error(ErrorCode::ParticipantTokenInvalid);
+    let stale = stale.error_of_its_own(ErrorCode::ParticipantTokenInvalid);
+    assert!(stale["hint"].to_string().contains("Open the link again"), "{stale}");
+    let entered = Answer::of(site.request(Method::POST, "/s/session")).await;
+    let entered = entered.error_of_its_own(ErrorCode::Unauthorized);
+    assert!(entered["hint"].to_string().contains("by its share link"), "{entered}");
     assert_eq!(site.open("/", &cookie).await.status, 401);
     let fresh = site.get_with(&format!("/s/share/{new}"), &cookie).await;
     assert_eq!(site.open("/", &cookie_of(&fresh)).await.status, 200);

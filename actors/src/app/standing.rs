@@ -125,6 +125,11 @@ pub(crate) fn standing(
     }
 }
 
+/// How somebody gets into an app with visibility `link`.
+const BY_SHARE_LINK: &str = "Open the app by its share link: that makes you a participant, where POST /s/session alone does not. If the link opens nothing any more, ask the app's owner for the new one.";
+/// How somebody gets into a private app.
+const BY_SIGNING_IN: &str = "Sign in to the app's page with an account that it is shared with, or open a link to it that its owner gave you. An owner's agent asks POST /v1/apps/:id/test-session-tokens, then POST /s/session {token} here, whose answer has the x-service-participant-token to send.";
+
 /// When what `caller` came by ends by itself, if it does: whoever waits looks again then.
 pub(crate) fn ends_at(root: &Root, caller: &Caller) -> Option<Timestamp> {
     match caller {
@@ -163,10 +168,13 @@ fn admitted(record: &AppRecord, share: Option<HashHalf>) -> Result<()> {
         Visibility::Private => false,
     };
     if open {
-        Ok(())
-    } else {
-        Err(Error::new(ErrorCode::Unauthorized, "this app is not open to you"))
+        return Ok(());
     }
+    let hint = match record.visibility {
+        Visibility::Link => BY_SHARE_LINK,
+        Visibility::Private | Visibility::Public => BY_SIGNING_IN,
+    };
+    Err(Error::new(ErrorCode::Unauthorized, "this app is not open to you").with_hint(hint))
 }
 
 /// What a member is under a manifest. A role that it no longer declares gives nothing.
@@ -220,6 +228,5 @@ fn by_credential(
 
 /// What came by a link or token that opens nothing any more.
 fn ended() -> Error {
-    let message = "what this participant came by is revoked or has expired";
-    Error::new(ErrorCode::ParticipantTokenInvalid, message)
+    Error::link_ended()
 }

@@ -35,6 +35,12 @@ use super::{
 /// Slugs that are drawn before a request without one is refused.
 const SLUGS_TRIED_MAX: usize = 8;
 
+/// What is done about a slug that an app in one's own trash has.
+const IN_TRASH: &str = "Restore the app at details.app with POST /v1/apps/:id/restore, purge it to free its slug, or choose another slug.";
+/// What is done about a slug that an app of one's own has.
+const IN_USE: &str =
+    "Deploy over the app at details.app with POST /v1/apps/:id/versions, or choose another slug.";
+
 /// A request to make an app.
 pub struct CreateApp {
     /// The account it will belong to.
@@ -217,6 +223,31 @@ impl Control {
         env.beside(&env.deciding, rehearse).await
     }
 
+    /// What is said of a slug that an app has; which one, to whoever acts as its owner.
+    async fn taken(&self, slug: &str, owner: HumanId) -> Error {
+        let error = |message| Error::new(ErrorCode::SlugTaken, message);
+        let own = self.apps.find(slug).await.map(|app| app.record()).ok().filter(|record| {
+            *record.slug == *slug
+                && self.env().orgs.acts_as_owner(record, Some(owner)).unwrap_or(false)
+        });
+        let Some(own) = own else {
+            return error(format!(
+                "`slug`: {slug:?} is used, or was used by an app of somebody else"
+            ));
+        };
+        let (message, hint) = match own.status {
+            AppStatus::Deleted | AppStatus::Purging => {
+                (format!("`slug`: {slug:?} is that of an app in your trash"), IN_TRASH)
+            }
+            AppStatus::Live | AppStatus::Closed => {
+                (format!("`slug`: {slug:?} is that of an app of yours"), IN_USE)
+            }
+        };
+        error(message)
+            .with_hint(hint)
+            .with_details(json!({"app": {"id": own.id, "slug": own.slug}}))
+    }
+
     /// A slug that is taken is told before any quota; the transaction looks again.
     ///
     /// # Errors
@@ -224,7 +255,7 @@ impl Control {
     async fn check_slug(&self, request: &CreateApp) -> Result<()> {
         match &request.slug {
             Some(slug) if !apps::is_slug_free(&self.db, slug, request.owner).await? => {
-                Err(taken(slug))
+                Err(self.taken(slug, request.owner).await)
             }
             _ => Ok(()),
         }
@@ -287,7 +318,7 @@ impl Control {
                     return Ok(Idempotent::Fresh(created));
                 }
                 CreateOutcome::SlugTaken if request.slug.is_some() => {
-                    return Err(taken(&prepared.record.slug));
+                    return Err(self.taken(&prepared.record.slug, request.owner).await);
                 }
                 CreateOutcome::SlugTaken => {}
                 CreateOutcome::QuotaReached => return Err(too_many_apps(apps_max.kept)),
@@ -320,13 +351,6 @@ fn draw(visibility: Option<Visibility>, attempt: usize) -> String {
         Some(Visibility::Link) => slug::generate_random(&mut rand::rng()),
         _ => slug::generate_words(attempt, &mut rand::rng()),
     }
-}
-
-fn taken(slug: &str) -> Error {
-    Error::new(
-        ErrorCode::SlugTaken,
-        format!("`slug`: {slug:?} is used, or was used by an app of somebody else"),
-    )
 }
 
 pub(crate) fn account_closed() -> Error {

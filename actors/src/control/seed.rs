@@ -131,6 +131,12 @@ fn check_unique(decl: &Collection, rows: &[SeedRow]) -> Result<()> {
     Ok(())
 }
 
+/// The collection `name` of a new app, for its first rows.
+fn declared<'m>(manifest: &'m Manifest, name: &str) -> Result<&'m Arc<Collection>> {
+    let hint = "Declare it in this deploy's manifest, or leave its rows out of `input_data`.";
+    manifest.collection(name).map_err(|error| error.with_hint(hint))
+}
+
 /// Where a row stands in the request.
 fn place(collection: &str, index: usize) -> String {
     format!("input_data.{collection}[{index}]")
@@ -172,7 +178,7 @@ impl Seeds {
         seeds.events.push(Arc::new(deployed));
         let keys = keys(input, row_bytes_max)?;
         let collections: Vec<_> =
-            input.keys().map(|name| draft.manifest.collection(name)).collect::<Result<_>>()?;
+            input.keys().map(|name| declared(&draft.manifest, name)).collect::<Result<_>>()?;
         let lists = || collections.iter().zip(input.values());
         let mut misfits = Misfits::default();
         for (decl, rows) in lists() {

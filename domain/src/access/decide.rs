@@ -206,7 +206,7 @@ impl<'a> Access<'a> {
         let Some(allowlist) = &self.standing.allowlist else { return Ok(None) };
         match allowlist.grant(&self.collection.name) {
             Some(grant) if grant.allows(operation) => Ok(Some(grant)),
-            _ => Err(self.out_of_scope()),
+            _ => Err(self.out_of_scope(operation)),
         }
     }
 
@@ -235,10 +235,11 @@ impl<'a> Access<'a> {
     }
 
     #[cold]
-    fn out_of_scope(&self) -> Error {
+    fn out_of_scope(&self, operation: Operation) -> Error {
+        let (name, operation) = (&self.collection.name, operation.as_str());
         Error::new(
             ErrorCode::CredentialScopeForbidden,
-            format!("this credential does not reach that in `{}`", self.collection.name),
+            format!("this credential does not reach `{operation}` in `{name}`"),
         )
     }
 
@@ -247,8 +248,8 @@ impl<'a> Access<'a> {
         let name = &self.collection.name;
         if list.is_empty() {
             let message = format!(
-                "nobody may {verb} rows of `{name}`: the list that governs it is empty, so it admits \
-                 not even the owner"
+                "nobody may {verb} rows of `{name}`: the list that governs it is empty or left out, so \
+                 it admits not even the owner"
             );
             return Error::new(code, message).with_required(Vec::new());
         }
@@ -262,6 +263,11 @@ impl<'a> Access<'a> {
             }
             ErrorCode::AuthorNotAllowed => {
                 format!("only its author may {verb} this row of `{name}`")
+            }
+            _ if !self.standing.read_only
+                && matches!(RowScope::of_list(self.standing, list), RowScope::Scoped(_)) =>
+            {
+                format!("you may {verb} only rows of `{name}` that are your own")
             }
             _ => format!("you may not {verb} rows of `{name}`"),
         };

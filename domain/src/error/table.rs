@@ -262,7 +262,7 @@ error_table! {
         "Leave details.field as it is, or write as the row's creator.";
     ResyncRequired = "resync_required", 410, false,
         "The feed no longer reaches back to this cursor, or the caller's rights have changed since.",
-        "Drop since, list each collection again, and follow the feed from the newest cursor.";
+        "Drop since: list each collection again, and follow the feed from the feed_cursor of the first list.";
     RowNotFound = "row_not_found", 404, false,
         "There is no live row at this key that the caller may see.",
         "Check the key with a list, or whether you may write here; a deleted row is brought back by its owner with restore.";

@@ -101,7 +101,7 @@ fn origin(text: &str) -> Checked<String> {
         ('/', "must have no path, not even /"),
         ('?', "must have no query"),
         ('#', "must have no fragment"),
-        ('*', "may have one wildcard, as the first label"),
+        ('*', "may have one wildcard, as the first label of three or more, such as *.example.org"),
     ] {
         if name.contains(character) {
             return Err(message.to_owned());
@@ -118,7 +118,7 @@ fn domain(name: &str) -> Checked<String> {
         return Err("must be a name, not an IP address".to_owned());
     }
     if !ascii.contains('.') {
-        return Err("must have at least two labels".to_owned());
+        return Err("must have at least two labels, a wildcard aside".to_owned());
     }
     Ok(ascii)
 }

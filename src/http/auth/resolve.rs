@@ -20,6 +20,9 @@ use crate::{
     state::AppState,
 };
 
+/// What whoever has no session does at a route for humans.
+const SIGN_IN: &str = "Sign in: with a browser at /sign-in; with a program by POST /v1/auth/request-link and POST /v1/auth/verify, whose answer sets the session's cookie. An agent's key does not do here.";
+
 async fn required(parts: &Parts, state: &AppState) -> Result<Identity> {
     let missing = || Error::new(ErrorCode::Unauthorized, "this route needs a credential");
     identify(&parts.headers, state).await?.ok_or_else(missing)
@@ -50,7 +53,10 @@ pub(super) async fn agent(parts: &Parts, state: &AppState) -> Result<AgentKey> {
 }
 
 pub(super) async fn human(parts: &Parts, state: &AppState) -> Result<HumanSession> {
-    let identity = required(parts, state).await?;
+    let identity = required(parts, state).await.map_err(|error| match error.code {
+        ErrorCode::Unauthorized => error.with_hint(SIGN_IN),
+        _ => error,
+    })?;
     let Identity::Human { human, session } = identity else {
         return Err(Error::only_for("signed-in humans"));
     };

@@ -221,7 +221,7 @@ impl Arriving {
             && self.app.record().visibility == Visibility::Link;
         let standing = self.app.standing(caller).await;
         standing.map_err(|error| match error.code {
-            ErrorCode::Unauthorized if rotated => token_invalid(),
+            ErrorCode::Unauthorized if rotated => Error::link_ended(),
             _ => error,
         })
     }

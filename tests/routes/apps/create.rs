@@ -98,9 +98,19 @@ async fn a_slug_is_checked_and_belongs_to_one_app() {
     server.send(Method::POST, &bob, "/v1/apps", &body).await.error(ErrorCode::SlugTaken);
     let answer = server.send(Method::POST, &bob, "/v1/apps?dry_run=true", &body).await;
     answer.error(ErrorCode::SlugTaken);
+    let named = json!({"app": {"id": app.id, "slug": "only-one"}});
+    let own = server.send(Method::POST, &ann, "/v1/apps", &body).await;
+    let own = own.error_of_its_own(ErrorCode::SlugTaken);
+    assert_eq!(own["details"], named);
+    assert!(own["hint"].to_string().contains("/versions"), "{own}");
     // A deleted app keeps its slug: it may come back.
     Answer::of(server.call(Method::DELETE, &app.path(""), &ann)).await;
-    server.send(Method::POST, &bob, "/v1/apps", &body).await.error(ErrorCode::SlugTaken);
+    let own = server.send(Method::POST, &ann, "/v1/apps", &body).await;
+    let own = own.error_of_its_own(ErrorCode::SlugTaken);
+    assert_eq!(own["details"], named);
+    assert!(own["hint"].to_string().contains("/restore"), "{own}");
+    let theirs = server.send(Method::POST, &bob, "/v1/apps", &body).await;
+    assert_eq!(theirs.error(ErrorCode::SlugTaken)["details"], Value::Null, "nobody else is told");
     let drawn = server.deploy(&bob, json!({})).await;
     assert_eq!(drawn.slug.split('-').count(), 3, "{}", drawn.slug);
 }
@@ -215,7 +225,8 @@ async fn first_rows_are_checked_like_any_row() {
     assert_eq!(told[19]["path"], "/input_data/entries/19/data/email");
     assert_eq!(error["details"]["left_out"], Value::Null, "the others were not looked at");
     let missing = create(json!({"nowhere": []})).await;
-    missing.error(ErrorCode::CollectionNotFound);
+    let missing = missing.error_of_its_own(ErrorCode::CollectionNotFound);
+    assert!(missing["hint"].to_string().contains("`input_data`"), "{missing}");
     let twins = json!({"entries": [{"data": {"email": "A@x"}}, {"data": {"email": " a@X "}}]});
     let error = create(twins).await.error(ErrorCode::UniqueConflict);
     assert_eq!(error["details"]["field"], "email");
@@ -235,7 +246,7 @@ async fn first_rows_are_checked_like_any_row() {
     let input = json!({"entries": [misfit, {"key": "batch", "data": {}}], "nowhere": []});
     create(input).await.error(ErrorCode::InvalidRequest);
     let input = json!({"entries": [misfit], "nowhere": []});
-    create(input).await.error(ErrorCode::CollectionNotFound);
+    create(input).await.error_of_its_own(ErrorCode::CollectionNotFound);
     let input = json!({"entries": [fits, fits, misfit]});
     create(input).await.error(ErrorCode::InputSchemaViolation);
     let list = server.get_as(&owner, "/v1/apps").await.expect(200);
@@ -281,7 +292,7 @@ async fn quotas_of_apps_and_rows_hold() {
     taken["slug"] = list["items"][0]["slug"].clone();
     for path in ["/v1/apps", "/v1/apps?dry_run=true"] {
         let answer = server.send(Method::POST, &owner, path, &taken).await;
-        answer.error(ErrorCode::SlugTaken);
+        answer.error_of_its_own(ErrorCode::SlugTaken);
     }
 }
 

@@ -44,7 +44,7 @@ async fn detached_rows_are_kept_and_come_back() {
         let hint = absent.error_of_its_own(ErrorCode::RowNotFound)["hint"].to_string();
         assert!(hint.contains("detached rows"), "{hint}");
         let row = json!({"key": key, "data": {"n": 1}});
-        server.send(Method::POST, &owner, &rows, &row).await.error(ErrorCode::Conflict);
+        server.send(Method::POST, &owner, &rows, &row).await.error_of_its_own(ErrorCode::Conflict);
     }
     let wide = redeploy(&server, &owner, &app, json!({"manifest": private_notes(None)})).await;
     assert_eq!(count(&wide.expect(201)), (3, 0));
@@ -142,6 +142,10 @@ async fn a_detached_row_that_is_purged_counts_no_more_and_never_comes_back() {
     server.send(Method::POST, &owner, &rows, &small).await.error(ErrorCode::AccountQuotaExceeded);
     let row = format!("{rows}/k3");
     let purge = format!("{row}/purge");
+    let stale = format!("{purge}?if_match=9");
+    let stale = server.send(Method::DELETE, &owner, &stale, &Value::Null).await;
+    let stale = stale.error_of_its_own(ErrorCode::Conflict);
+    assert!(stale["hint"].to_string().contains("nothing shows it"), "{stale}");
     server.send(Method::DELETE, &owner, &purge, &Value::Null).await.expect(200);
     server.send(Method::DELETE, &owner, &purge, &Value::Null).await.error(ErrorCode::RowNotFound);
     let shown = server.get_as(&owner, &app.path("")).await.expect(200);

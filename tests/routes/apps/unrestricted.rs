@@ -74,7 +74,7 @@ async fn it_is_the_owners_in_person() {
     server.send(Method::POST, &owner, &path, &body).await.error(ErrorCode::Forbidden);
     set(&server, &other, &app, true).await.error(ErrorCode::AppNotFound);
     let request = server.request(Method::POST, &path).json(&body);
-    Answer::of(request).await.error(ErrorCode::Unauthorized);
+    Answer::of(request).await.error_of_its_own(ErrorCode::Unauthorized);
     let foreign = server
         .request(Method::POST, &path)
         .header("cookie", format!("service_session={}", owner.session))

@@ -145,7 +145,7 @@ async fn an_offer_is_the_owners_to_make_and_the_addressees_to_take() {
         // In person only, from the site only, without anything to say.
         let route = format!("{MINE}/{id}/{decision}");
         server.tell(&bob, POST, &route, Value::Null).await.error(ErrorCode::Forbidden);
-        Answer::of(server.request(POST, &route)).await.error(ErrorCode::Unauthorized);
+        Answer::of(server.request(POST, &route)).await.error_of_its_own(ErrorCode::Unauthorized);
         let foreign = server.request(POST, &route).header("cookie", &bob.human.cookie);
         let foreign = foreign.header("origin", "https://evil.example");
         Answer::of(foreign).await.error(ErrorCode::CsrfOriginMismatch);

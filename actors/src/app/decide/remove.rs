@@ -29,6 +29,9 @@ const TAKEN: &str = "Change that value in the row that holds it, or delete that 
 /// What to do about a row in the trash that is another version: an answer does not hold its content.
 const IN_TRASH: &str = "Read the row with include_deleted=true: its version is the one to name.";
 
+/// The same of a detached row, which nobody can read.
+const DETACHED: &str = "The row is detached, so nothing shows it: its version is the one in the message. Name that, or purge it without a condition.";
+
 impl Decision<'_> {
     /// Moves a live row to the trash.
     pub(super) fn delete(&mut self, ix: usize, target: &DeleteRow) -> Result<RowReply> {
@@ -108,8 +111,9 @@ impl Decision<'_> {
             let tomb = tomb.filter(|tomb| tomb.kind != TombKind::Purged);
             let tomb = tomb.ok_or_else(Error::row_not_found)?;
             if let Some(condition) = &target.if_match {
+                let hint = if tomb.kind == TombKind::Trashed { IN_TRASH } else { DETACHED };
                 let checked = condition.check(tomb.version, None);
-                checked.map_err(|error| error.with_hint(IN_TRASH))?;
+                checked.map_err(|error| error.with_hint(hint))?;
             }
             return Ok(self.purge_tomb(&decl.name, key, tomb));
         };

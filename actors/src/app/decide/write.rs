@@ -28,6 +28,9 @@ use crate::app::{
 /// The data of a row of which nothing is told.
 pub(super) const NOTHING: &str = "{}";
 
+/// What to do about a key that a detached row holds, or one that cannot be read.
+const KEPT: &str = "Use another key. The app's owner may purge that row by its key, or deploy a version whose schema it fits, which serves it again.";
+
 impl Decision<'_> {
     /// Creates a row, or answers with the visible one at its key.
     pub(super) fn create(&mut self, ix: usize, item: NewRow) -> Result<RowReply> {
@@ -63,10 +66,8 @@ impl Decision<'_> {
         let digest = Digest::of(&key);
         let tomb = self.working.tomb(&decl.name, digest);
         if tomb.is_some_and(|t| matches!(t.kind, TombKind::Detached | TombKind::Poison)) {
-            return Err(Error::new(
-                ErrorCode::Conflict,
-                format!("a row that is kept but not served holds the key {key:?}"),
-            ));
+            let message = format!("a row that is kept but not served holds the key {key:?}");
+            return Err(Error::new(ErrorCode::Conflict, message).with_hint(KEPT));
         }
         let bytes = (key.len() + data.len()) as u64;
         let forms = Forms::of(&decl.unique, &value);
