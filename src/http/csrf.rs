@@ -1,7 +1,7 @@
 //! Requests that a browser sends with a session cookie must come from the site itself when they
 //! change state. Apps live on sibling origins and are hostile to it, so "same site" is not enough.
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderName, Method, header};
 use rookery_domain::{Error, ErrorCode};
 use url::{Origin, Url};
 
@@ -20,12 +20,12 @@ pub fn check(method: &Method, headers: &HeaderMap, public_url: &str) -> Result<(
     Err(Error::new(ErrorCode::CsrfOriginMismatch, message))
 }
 
-/// Whether a browser says that another origin led it here, an app's page among them. A program, and
-/// a browser that says nothing, are taken for somebody who followed the site's own link.
+/// Whether a browser says that no page of this very origin led it here, but an app's page, a mail or
+/// another program: what was typed looks as what somebody sent. A program, and a browser that says
+/// nothing, are taken for somebody who followed the site's own link.
 #[must_use]
 pub fn is_led_from_elsewhere(headers: &HeaderMap) -> bool {
-    let own = |value: &HeaderValue| value == "same-origin" || value == "none";
-    !headers.get_all(SEC_FETCH_SITE).iter().all(own)
+    !headers.get_all(SEC_FETCH_SITE).iter().all(|value| value == "same-origin")
 }
 
 /// Whether a browser says that a page of this very origin led it here.

@@ -274,7 +274,7 @@ async fn nobody_is_led_into_an_account_without_being_asked() {
         let asked = led(&site, &path, cookie).await;
         assert_eq!((asked.status, asked.headers.contains_key("set-cookie")), (200, false));
         asked.says("Sign in to this app?").says(path.split('&').next().expect("a path"));
-        // Nothing is spent; going on, a typed address and a program are not led.
+        // Nothing is spent; going on, and a program, are not led.
         let goes_on = site.request(Method::GET, &path).header("sec-fetch-site", "same-origin");
         let goes_on = Answer::of(goes_on.header("cookie", cookie)).await;
         assert_eq!(goes_on.status, 303, "{}", goes_on.text);
@@ -282,8 +282,11 @@ async fn nobody_is_led_into_an_account_without_being_asked() {
         assert_eq!(me["id"], json!(world.id_of(&mallory)));
     }
     let path = format!("/s/callback?grant={}", grant(&world, &mallory, "open").await);
-    let typed = site.request(Method::GET, &path).header("sec-fetch-site", "none");
-    assert_eq!(Answer::of(typed).await.status, 303);
+    // What was typed looks as what came in a mail or a chat.
+    let sent = site.request(Method::GET, &path).header("sec-fetch-site", "none");
+    let sent = Answer::of(sent.header("sec-fetch-mode", "navigate")).await;
+    assert_eq!((sent.status, sent.headers.contains_key("set-cookie")), (200, false));
+    sent.says("Sign in to this app?");
     assert_eq!(callback(&site, &grant(&world, &mallory, "open").await).await.status, 303);
 }
 
