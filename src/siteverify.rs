@@ -25,6 +25,11 @@ const TOKEN_CHARS_MAX: usize = 4_096;
 const OUR_FAULTS: &[&str] =
     &["missing-input-secret", "invalid-input-secret", "bad-request", "sitekey-secret-mismatch"];
 
+/// The code by which a provider says that it failed, and that the token is as good as before.
+const ITS_FAULT: &str = "internal-error";
+/// What hCaptcha says of the host where it leaves it out, as it does while a site has very many visitors.
+const HOST_LEFT_OUT: &str = "not-provided";
+
 /// What a page shows the widget with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Widget {
@@ -127,6 +132,9 @@ impl Siteverify {
         let Some(verdict) = verdict.filter(|_| !status.is_server_error()) else {
             return Err(Error::unavailable(format!("{WHO} does not answer")));
         };
+        if verdict.error_codes.iter().any(|code| code == ITS_FAULT) {
+            return Err(Error::unavailable(format!("{WHO} does not answer")));
+        }
         if verdict.error_codes.iter().any(|code| OUR_FAULTS.contains(&code.as_str())) {
             if let Some(skipped) = self.refusals.take() {
                 tracing::error!(
@@ -140,7 +148,7 @@ impl Siteverify {
             Verdict { success: false, .. } => {
                 ChallengeAnswer::Refused("has expired, was used before, or is of another site key")
             }
-            Verdict { hostname: Some(host), .. } if !is_own(&host) => {
+            Verdict { hostname: Some(host), .. } if host != HOST_LEFT_OUT && !is_own(&host) => {
                 ChallengeAnswer::Refused("was given out on another host")
             }
             Verdict { .. } => ChallengeAnswer::vouched(token, now),
