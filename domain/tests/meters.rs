@@ -101,6 +101,8 @@ fn a_view_is_what_somebody_looks_at() {
     assert!(!is_view(Signs { destination: Some("empty"), ..plain }));
     assert!(!is_view(Signs { purpose: Some("prefetch;prerender"), ..plain }));
     assert!(!is_view(Signs { user_agent: Some("GoogleBot/2.1"), ..plain }));
+    let phone = "Mozilla/5.0 (Linux; Android 10; CUBOT X30) AppleWebKit/537.36";
+    assert!(is_view(Signs { user_agent: Some(phone), ..plain }));
 }
 
 #[test]

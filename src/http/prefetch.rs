@@ -49,8 +49,8 @@ fn is_ahead(headers: &HeaderMap) -> bool {
 /// `User-Agent`. It follows a link for nobody.
 #[must_use]
 pub fn is_link_preview(headers: &HeaderMap) -> bool {
-    let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
-    let agent = agent.unwrap_or_default().to_ascii_lowercase();
+    let agent = headers.get(header::USER_AGENT).map_or(&b""[..], HeaderValue::as_bytes);
+    let agent = String::from_utf8_lossy(agent).to_ascii_lowercase();
     // `Slackbot-LinkExpanding`, `TelegramBot (like TwitterBot)`, `Googlebot/2.1`; not the phone `CUBOT`.
     let words = agent.split(|c: char| !c.is_ascii_alphanumeric());
     let is_bot = words.clone().any(|word| word.ends_with("bot") && word != "cubot");

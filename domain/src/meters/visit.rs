@@ -25,6 +25,9 @@ const HOST_BYTES_MAX: usize = 253;
 /// Words by which programs that read pages on their own declare themselves.
 const BOT_WORDS: [&str; 4] = ["bot", "crawl", "spider", "preview"];
 
+/// A make of phones whose name ends as those of bots do.
+const PHONE: &str = "cubot";
+
 /// An ISO 3166-1 alpha-2 code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Country([u8; 2]);
@@ -66,7 +69,7 @@ pub fn is_view(signs: Signs<'_>) -> bool {
         .destination
         .is_none_or(|destination| matches!(destination, "document" | "iframe" | "frame"));
     let bot = signs.user_agent.is_some_and(|agent| {
-        let agent = agent.to_ascii_lowercase();
+        let agent = agent.to_ascii_lowercase().replace(PHONE, "");
         BOT_WORDS.iter().any(|word| agent.contains(word))
     });
     shown && !ahead && !bot

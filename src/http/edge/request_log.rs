@@ -20,6 +20,8 @@ use http_body_util::BodyExt as _;
 use rookery_domain::{ErrorCode, trace::TraceId};
 use rookery_storage::log_throttle::LogThrottle;
 
+use super::figures::verb;
+
 /// The content type of an answer that goes on as long as its client follows.
 const EVENT_STREAM: &str = "text/event-stream";
 
@@ -158,7 +160,7 @@ impl RequestLog {
                     {
                     request.id = line.request_id.to_str().unwrap_or_default(),
                     trace.id = line.trace_id.map(tracing::field::display),
-                    http.method = line.method.as_str(),
+                    http.method = verb(line.method),
                     http.route = line.route,
                     http.status = line.status.as_u16(),
                     error.code = line.code.map(ErrorCode::as_str),

@@ -21,10 +21,12 @@ pub(super) async fn count(
     sent: StatusCode,
 ) {
     let text = |name: &str| request.get(name).and_then(|value| value.to_str().ok());
+    let user_agent = request.get(header::USER_AGENT).map_or(&b""[..], |value| value.as_bytes());
+    let named = String::from_utf8_lossy(user_agent);
     let signs = Signs {
         purpose: text("sec-purpose").or_else(|| text("purpose")),
         destination: text("sec-fetch-dest"),
-        user_agent: text("user-agent"),
+        user_agent: Some(&named),
     };
     let shown = matches!(sent, StatusCode::OK | StatusCode::NOT_MODIFIED);
     if *method != Method::GET || !shown || !is_view(signs) {
@@ -37,7 +39,6 @@ pub(super) async fn count(
         referrer: text(header::REFERER.as_str()).and_then(|from| referrer_host(from, own_host)),
     };
     let network = Network::from(context.address);
-    let user_agent = request.get(header::USER_AGENT).map_or(&b""[..], |value| value.as_bytes());
     let view = PageView { network: network.as_bytes(), user_agent, source };
     state.rooms.control().count_view(app, view).await;
 }
