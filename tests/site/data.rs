@@ -262,7 +262,12 @@ async fn a_row_is_made_deleted_restored_and_destroyed() {
         .says("Created")
         .says("by your agent “robot”");
 
-    let purged = owned.submit(row, &[("action", "purge")]).await;
+    // What was written since the page was shown is not destroyed unseen.
+    let seen = owned.see(row).await.between("name=\"version\" value=\"", "\"").to_owned();
+    let older = (seen.parse::<u32>().expect("a version") - 1).to_string();
+    let stale = owned.submit(row, &[("action", "purge"), ("version", &older)]).await;
+    assert_eq!(stale.status, 409, "{}", stale.text);
+    let purged = owned.submit(row, &[("action", "purge"), ("version", &seen)]).await;
     assert_eq!(purged.led_to(), owned.page("/data/entries?done=row-purged#notice"));
     assert_eq!(owned.see(row).await.status, 404);
 }

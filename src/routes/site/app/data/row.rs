@@ -52,7 +52,11 @@ pub enum Action {
     /// Brings it back.
     Restore,
     /// Destroys its content.
-    Purge,
+    Purge {
+        /// The version that the human saw: what has been written since is not destroyed unseen.
+        #[serde(default)]
+        version: String,
+    },
 }
 
 /// The body of an update.
@@ -156,8 +160,12 @@ async fn perform(context: &PageContext, at: RowAt<'_>, action: Action) -> ApiRes
         Action::Restore => {
             (context.api.act(Method::POST, &format!("{path}/restore")).await, page, "row-restored")
         }
-        Action::Purge => {
-            let purged = context.api.act(Method::DELETE, &format!("{path}/purge")).await;
+        Action::Purge { version } => {
+            let mut purge = format!("{path}/purge");
+            if !version.is_empty() {
+                purge = format!("{purge}?if_match={}", number(&version)?);
+            }
+            let purged = context.api.act(Method::DELETE, &purge).await;
             // Whoever may destroy a row is told that it is not there only where nothing is left of it.
             let purged = if is_missing(&purged) { Ok(()) } else { purged };
             (purged, list, "row-purged")

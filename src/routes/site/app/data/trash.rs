@@ -26,6 +26,7 @@ use crate::{
 
 struct Line {
     key: String,
+    version: u32,
     href: String,
     summary: Cell,
     deleted_at: Option<At>,
@@ -45,6 +46,8 @@ struct TrashPage {
     collection: String,
     list: String,
     lines: Vec<Line>,
+    /// Days that a row stays here.
+    days: u32,
     pager: Pager,
 }
 
@@ -64,6 +67,7 @@ async fn view(context: &PageContext, id: &str, collection: String) -> ApiResult<
     let way = BackToList::back(context, id, &collection);
     let line = |row: &Row| Line {
         key: row.key.clone(),
+        version: row.version,
         href: way.to(&row_page(id, &collection, &row.key)),
         summary: Cell::of(&row.data),
         deleted_at: row.deleted_at.clone(),
@@ -73,6 +77,7 @@ async fn view(context: &PageContext, id: &str, collection: String) -> ApiResult<
         frame,
         lines: rows.items.iter().map(line).collect(),
         pager: trail.pager("deleted rows", &here, rows.next_cursor),
+        days: context.state.config.limits.deleted_row_retention_days,
         list: way.list(),
         collection,
         app_page,
