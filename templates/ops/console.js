@@ -35,6 +35,8 @@ function put(name, text) {
 }
 
 let source;
+// How long it is waited before the stream is asked for anew.
+const AGAIN_MS = 5000;
 
 // Only a page that somebody sees is kept current; shown again, it gets everything anew.
 function follow() {
@@ -46,7 +48,13 @@ function follow() {
   if (source) return;
   source = new EventSource(main.dataset.live);
   source.onopen = () => { state.textContent = "live"; };
-  source.onerror = () => { state.textContent = "not live; trying again"; };
+  source.onerror = ({ target }) => {
+    state.textContent = "not live; trying again";
+    // After an answer that is no stream, a proxy's or that of a busy server, a browser gives up.
+    if (target !== source || target.readyState !== EventSource.CLOSED) return;
+    source = undefined;
+    setTimeout(follow, AGAIN_MS);
+  };
   source.onmessage = show;
 }
 

@@ -26,6 +26,9 @@ use crate::{
     routes::register,
 };
 
+/// Apps among which the account's first own one is looked for.
+const APPS_MAX: usize = 200;
+
 /// What to do where the service failed at the deploy.
 const LOOK_FIRST: &str = "Look under Apps before the example is deployed again: it may be there.";
 /// What the agent of the button is called.
@@ -93,11 +96,13 @@ async fn look(context: &PageContext) -> ApiResult<Response> {
         // Typed, or come back to: the page that the steps stand on.
         return Ok(see_other("/")?);
     }
+    let list = format!("/v1/self/apps?limit={APPS_MAX}");
     let (agents, apps) = tokio::try_join!(
         context.api.get::<List<Any>>("/v1/self/agents?limit=1"),
-        context.api.get::<List<App>>("/v1/self/apps?limit=1"),
+        context.api.get::<List<App>>(&list),
     )?;
-    let app = apps.items.into_iter().next();
+    // Apps of others that it was let into are not what the steps lead to.
+    let app = apps.items.into_iter().find(App::is_own);
     let steps = Steps { agent: !agents.items.is_empty(), app };
     Ok(context.page(StatusCode::OK, &steps)?)
 }

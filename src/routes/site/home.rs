@@ -34,6 +34,8 @@ struct HomePage {
     pager: Pager,
     /// Apps that others offer to the human.
     offers: usize,
+    /// Whether there are more of them than were asked for.
+    more_offers: bool,
     /// How far a new account is; nobody else is shown the steps.
     steps: Option<Steps>,
     /// Whether agents may register themselves, as the example's does.
@@ -85,6 +87,7 @@ pub(super) async fn view(
         own,
         shared,
         pager: trail.pager("apps", "/", apps.next_cursor),
+        more_offers: offers.as_ref().is_some_and(|offers| offers.next_cursor.is_some()),
         offers: offers.map_or(0, |offers| offers.items.len()),
         steps,
         takes_agents: register::is_open(&context.state),
