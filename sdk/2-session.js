@@ -41,7 +41,7 @@ const look = async () => {
 
 // Another tab may have signed in or out, or the visitor's role have changed.
 document.addEventListener('visibilitychange', async () => {
-  if (document.hidden || !(watchers.size || stream)) return;
+  if (document.hidden || !(watchers.size || session)) return;
   const before = session;
   const me = await look().catch(() => undefined);
   if (me === undefined || session !== before) return;

@@ -75,7 +75,7 @@ const follow = async (signal) => {
     try {
       await asParticipant(() => readStream(signal, alive));
       // The server ended the stream in peace (a deploy, a restart): go on where it stopped.
-      if (isIdle()) await nap();
+      if (isIdle()) await nap(STREAM_ALIVE_MS);
     } catch (error) {
       if (signal.aborted) return;
       const failure = error instanceof AppError ? error : networkError(error);
@@ -87,23 +87,23 @@ const follow = async (signal) => {
       }
       // A living stream breaks off when a link is followed, too, and a session that ended under it is
       // replaced: only when it cannot be opened again is that told.
-      if (!lived || (failure.code !== 'network' && !isStale(failure))) {
+      if (!lived || !(failure.code === 'network' || isStale(failure))) {
         failAll(failure);
         if (!failure.retryable) return;
         if (failure.retryAfterMs) await sleep(failure.retryAfterMs, signal);
       }
     }
-    await sleep(backoff(attempt), signal);
+    await nap(backoff(attempt));
     attempt += 1;
   }
 };
 
 // Until somebody looks at the page, or it is time to ask again.
-const nap = () => {
+const nap = (ms) => {
   const abort = new AbortController();
   reopen = () => abort.abort();
   heard = 0;
-  return sleep(STREAM_ALIVE_MS, abort.signal);
+  return sleep(ms, abort.signal);
 };
 
 const readStream = async (signal, alive) => {
@@ -137,7 +137,7 @@ const readStream = async (signal, alive) => {
       alive();
       hear();
       rest += value;
-      if (rest.length > FRAME_CHARS_MAX) throw networkError('an event is too long');
+      if (rest.length > FRAME_CHARS_MAX) throw networkError('the answer is too long');
       const frames = rest.split(/\r?\n\r?\n/);
       rest = frames.pop();
       try {

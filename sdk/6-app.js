@@ -29,7 +29,7 @@ const collection = (name) => Object.freeze({
     const query = optionsOf(options, 'filter', 'sort', 'limit', 'cursor');
     // Left out, as JSON leaves it, a condition without a value would admit every row.
     sendable(() => JSON.stringify({ ...query.filter }, (member, value) => {
-      if (value === undefined || Number.isNaN(value)) throw unsendable(`${member} has no value`);
+      if (value !== value || /^[uf]/.test(typeof value)) throw unsendable(`${member} is no value`);
       return value;
     }));
     return call('GET', pathOf(name), { query });

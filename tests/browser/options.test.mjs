@@ -30,6 +30,7 @@ const WRONG = [
   ["count({ filter: { a: 1 } })", 'filter'],
   ["list({ filter: { owner: undefined } })", 'owner'],
   ["list({ filter: { n: { gt: NaN } } })", 'gt'],
+  ["list({ filter: { text: ''.trim } })", 'text'],
   ["list({ filter: { n: 1n } })", 'BigInt'],
   ["list({ filter: { get self() { return this; } } })", 'circular'],
   ["get('\\ud800')", 'URI'],
