@@ -262,6 +262,6 @@ async fn a_cookie_of_another_kind_opens_nothing() {
     let forged_first = format!("service_session=forged; service_session={secret}");
     ask(forged_first).await.error_of_its_own(ErrorCode::Unauthorized);
     let bearer = server.request(Method::GET, path).bearer_auth(secret);
-    Answer::of(bearer).await.error(ErrorCode::Unauthorized);
+    Answer::of(bearer).await.error_of_its_own(ErrorCode::Unauthorized);
     ask(format!("a=b; service_session={secret}; c=d")).await.expect(200);
 }

@@ -115,7 +115,7 @@ async fn an_accounts_reports_are_for_its_human_and_name_what_is_wrong() {
     let server = TestServer::start().await;
     let owner = server.owner("ada").await;
     for path in ["/v1/self/usage", "/v1/self/usage/series"] {
-        server.get(path).await.error(ErrorCode::Unauthorized);
+        server.get(path).await.error_of_its_own(ErrorCode::Unauthorized);
         server.get_as(&owner, path).await.error(ErrorCode::Forbidden);
     }
     for (query, named) in [

@@ -226,26 +226,24 @@ impl Control {
     /// What is said of a slug that an app has; which one, to whoever acts as its owner.
     async fn taken(&self, slug: &str, owner: HumanId) -> Error {
         let error = |message| Error::new(ErrorCode::SlugTaken, message);
-        let own = self.apps.find(slug).await.map(|app| app.record()).ok().filter(|record| {
+        let found = self.apps.find(slug).await.map(|app| app.record());
+        let own = found.ok().filter(|record| {
             *record.slug == *slug
                 && self.env().orgs.acts_as_owner(record, Some(owner)).unwrap_or(false)
         });
-        let Some(own) = own else {
-            return error(format!(
-                "`slug`: {slug:?} is used, or was used by an app of somebody else"
-            ));
-        };
-        let (message, hint) = match own.status {
-            AppStatus::Deleted | AppStatus::Purging => {
-                (format!("`slug`: {slug:?} is that of an app in your trash"), IN_TRASH)
+        let (what, hint, app) = match own {
+            Some(app) if app.status == AppStatus::Live => ("an app of yours", IN_USE, app),
+            Some(app) if app.status == AppStatus::Deleted => {
+                ("an app in your trash", IN_TRASH, app)
             }
-            AppStatus::Live | AppStatus::Closed => {
-                (format!("`slug`: {slug:?} is that of an app of yours"), IN_USE)
+            _ => {
+                let message = "is used, or was used by an app of somebody else";
+                return error(format!("`slug`: {slug:?} {message}"));
             }
         };
-        error(message)
+        error(format!("`slug`: {slug:?} is that of {what}"))
             .with_hint(hint)
-            .with_details(json!({"app": {"id": own.id, "slug": own.slug}}))
+            .with_details(json!({"app": {"id": app.id, "slug": app.slug}}))
     }
 
     /// A slug that is taken is told before any quota; the transaction looks again.

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// What whoever has no session does at a route for humans.
-const SIGN_IN: &str = "Sign in: with a browser at /sign-in; with a program by POST /v1/auth/request-link and POST /v1/auth/verify, whose answer sets the session's cookie. An agent's key does not do here.";
+const SIGN_IN: &str = "Sign in: with a browser at /sign-in; with a program by POST /v1/auth/request-link, then GET /v1/auth/verify with the mailed link's token, whose answer sets the session's cookie. An agent's key does not do here.";
 
 async fn required(parts: &Parts, state: &AppState) -> Result<Identity> {
     let missing = || Error::new(ErrorCode::Unauthorized, "this route needs a credential");

@@ -20,7 +20,8 @@ pub const ERRORS: &[ErrorCode] = &[
 /// Counts rows
 ///
 /// All live rows, whether or not the caller may read them: `countRead` alone governs it. A credential of
-/// scope `own` counts those that it created. There is no filter: it would tell what rows hold to those who may only count them.
+/// scope `own` counts those that it created. There is no filter: it would tell what rows hold to those
+/// who may only count them.
 #[utoipa::path(
     get,
     path = "/v1/apps/{id}/collections/{name}/count",

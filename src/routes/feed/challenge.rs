@@ -82,8 +82,9 @@ impl From<&Siteverify> for WidgetRecord {
 ///
 /// Find the `number` from 0 to `maxnumber` for which the SHA-256 of `salt` and the number's decimal digits
 /// is `challenge`, in hexadecimal. The answer is base64 over the JSON
-/// `{algorithm, challenge, number, salt, signature}`, goes into `x-service-challenge-token` of one create, upsert or batch within ten minutes, and is spent by
-/// it, also when the write is refused for another reason.
+/// `{algorithm, challenge, number, salt, signature}`, goes into `x-service-challenge-token` of one create,
+/// upsert or batch within ten minutes, and is spent by it, also when the write is refused for another
+/// reason.
 #[utoipa::path(
     get,
     path = "/v1/apps/{id}/challenge",
