@@ -140,7 +140,7 @@ const sendable = (make) => {
 };
 
 const callable = (callback) => {
-  if (typeof callback !== 'function') throw unsendable('the callback is not a function');
+  if (typeof callback !== 'function') throw unsendable('the callback is no function');
   return callback;
 };
 

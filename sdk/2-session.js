@@ -53,7 +53,7 @@ document.addEventListener('visibilitychange', async () => {
 const signIn = async (options) => {
   const { returnTo } = optionsOf(options, 'returnTo');
   const { origin, pathname, search, hash } = sendable(() => new URL(returnTo || location, location));
-  if (origin !== location.origin) throw unsendable('returnTo must be a path of this app');
+  if (origin !== location.origin) throw unsendable('returnTo is no path of this app');
   location.assign(address('sign-in', { return_to: pathname + search + hash }));
   return new Promise(() => {});
 };

@@ -93,8 +93,9 @@ const follow = async (signal) => {
         if (failure.retryAfterMs) await sleep(failure.retryAfterMs, signal);
       }
     }
-    await nap(backoff(attempt));
-    attempt += 1;
+    // Once it is stopped, the waiting of the next one is not its own.
+    if (signal.aborted) return;
+    await nap(backoff(attempt++));
   }
 };
 
