@@ -29,7 +29,8 @@ fn deploy(
         assets: Some(Vec::new()),
         ..Bundle::default()
     };
-    let request = Redeploy { caller, bundle, force: true, dry_run, idempotency: None };
+    let request =
+        Redeploy { caller, bundle, expected: None, force: true, dry_run, idempotency: None };
     tokio::spawn(async move { Ok(control.deploy(&app, request).await?.fresh().unwrap()) })
 }
 

@@ -40,6 +40,7 @@ fn redeploy(house: &House, manifest: Option<&str>) -> Redeploy {
             manifest: manifest.map(str::to_owned),
             ..Bundle::default()
         },
+        expected: None,
         force: false,
         dry_run: false,
         idempotency: None,

@@ -39,6 +39,7 @@ impl Rows {
                 manifest: Some(manifest.to_string()),
                 ..Bundle::default()
             },
+            expected: None,
             force: true,
             dry_run: false,
             idempotency: None,

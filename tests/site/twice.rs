@@ -166,7 +166,8 @@ async fn an_app_goes_back_to_a_version_once() {
     let second = json!({"html": "<!doctype html><title>Second</title>", "manifest": guestbook()});
     owned.agent(Method::POST, "/versions", second).await.expect(201);
     let back = owned.page("/versions/1");
-    let led = twice(&owned.server, &owned.ada, &back, &[]).await;
+    let shown = [("version", "2"), ("visibility", "private")];
+    let led = twice(&owned.server, &owned.ada, &back, &shown).await;
     assert_eq!(led, owned.page("/versions/3?done=rolled-back#notice"));
     assert_eq!(owned.read("").await["version"], 3);
 }

@@ -30,8 +30,14 @@ async fn two_versions() -> Owned {
 }
 
 async fn back(owned: &Owned, number: u32, force: bool) -> Answer {
-    let fields: &[(&str, &str)] = if force { &[("force", "yes")] } else { &[] };
-    owned.submit(&format!("/versions/{number}"), fields).await
+    let app = owned.read("").await;
+    let version = app["version"].to_string();
+    let mut fields =
+        vec![("version", &*version), ("visibility", app["visibility"].as_str().unwrap())];
+    if force {
+        fields.push(("force", "yes"));
+    }
+    owned.submit(&format!("/versions/{number}"), &fields).await
 }
 
 #[tokio::test]
@@ -99,13 +105,45 @@ async fn going_back_is_a_new_version_through_the_same_gate() {
 }
 
 #[tokio::test]
+async fn going_back_is_held_to_what_its_page_showed() {
+    let owned = two_versions().await;
+    let shown = |page: &Answer| {
+        let field = |name: &str| page.between(&format!("name=\"{name}\" value=\""), "\"");
+        (field("version"), field("visibility"))
+    };
+    let back = async |(version, visibility): &(String, String)| {
+        let fields = [("version", &**version), ("visibility", &**visibility), ("force", "yes")];
+        owned.submit("/versions/1", &fields).await
+    };
+    let before = shown(&owned.see("/versions/1").await);
+    // What the agent deploys meanwhile would be lost by a box that was ticked for something else.
+    let html = "<!doctype html><title>An app</title><h1>Third</h1>";
+    let third = json!({"html": html, "manifest": manifest("owner", true)});
+    owned.agent(POST, "/versions", third).await.expect(201);
+    let refused = back(&before).await;
+    assert_eq!(refused.status, 409);
+    refused.says("role=\"alert\"").says("was at version 2").says("is at version 3");
+
+    // The page that tells so shows what is there now, and holds for who reaches the app as well.
+    let shown_again = shown(&refused);
+    assert_eq!(shown_again.0, "3");
+    let opened = [("action", "visibility"), ("visibility", "public")];
+    owned.submit("/settings", &opened).await.led_to();
+    back(&shown_again).await.says("and is at version 3 and public now");
+    assert_eq!(owned.read("").await["version"], 3);
+    let last = shown(&owned.see("/versions/1").await);
+    assert_eq!(back(&last).await.led_to(), owned.page("/versions/4?done=rolled-back#notice"));
+}
+
+#[tokio::test]
 async fn nobody_else_rolls_an_app_back() {
     let owned = two_versions().await;
     let bob = owned.server.human("bob@example.org").await;
     let page = owned.page("/versions/1");
-    assert_eq!(owned.server.submit(&bob, &page, &[("force", "yes")]).await.status, 404);
+    let fields = [("version", "2"), ("visibility", "private"), ("force", "yes")];
+    assert_eq!(owned.server.submit(&bob, &page, &fields).await.status, 404);
     let foreign = owned.server.request(POST, &page).header("cookie", &owned.ada.cookie);
-    let foreign = foreign.header("origin", "https://evil.example").form(&[("force", "yes")]);
+    let foreign = foreign.header("origin", "https://evil.example").form(&fields);
     assert_eq!(Answer::of(foreign).await.status, 403);
     assert_eq!(owned.read("").await["version"], 2);
 }

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use rookery_domain::{
     Error, ErrorCode, Result,
-    app::ShareToken,
+    app::{AppRecord, ShareToken},
     compat::{self, Break, Failing, LiveRows},
     manifest::{self, Collection, Manifest, SchemaSource, Visibility, Warning},
     row::Row,
@@ -31,11 +31,45 @@ pub type EventSchemas = BTreeMap<Arc<str>, Option<Arc<CompiledSchema>>>;
 /// Other deploys wait.
 pub(crate) const DETACHED_PLACES: usize = 2;
 
+/// How an app stood when somebody decided to deploy to it, by what a rehearsal showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Expected {
+    /// The version that was current.
+    pub version: u32,
+    /// Who reached it.
+    pub visibility: Visibility,
+}
+
+impl Expected {
+    /// How the app of `record` stands.
+    #[must_use]
+    pub fn of(record: &AppRecord) -> Self {
+        Self { version: record.version, visibility: record.visibility }
+    }
+
+    /// # Errors
+    /// `conflict` where the app of `record` stands otherwise.
+    pub(crate) fn check(self, record: &AppRecord) -> Result<()> {
+        let now = Self::of(record);
+        if self == now {
+            return Ok(());
+        }
+        let (before, after) = (self.visibility.as_str(), now.visibility.as_str());
+        let message = format!(
+            "the app was at version {} and {before} when this was decided, and is at version {} and {after} now",
+            self.version, now.version
+        );
+        Err(Error::new(ErrorCode::Conflict, message))
+    }
+}
+
 /// A version ready to be deployed: checked and compiled, but not yet held against the rows.
 #[derive(Debug)]
 pub struct DeployPlan {
     /// The version it was made from: what it carries over is that one's.
     pub base_version: u32,
+    /// How the app has to stand, where the request depends on it.
+    pub expected: Option<Expected>,
     /// The manifest.
     pub manifest: Arc<Manifest>,
     /// Its text.

@@ -23,7 +23,7 @@ use super::{AppDetail, Bundle, Control, advisories, draft, to_the_end};
 use crate::{
     app::{
         birth::read_manifest,
-        deploy::{self, DeployPlan, DeployReport},
+        deploy::{self, DeployPlan, DeployReport, Expected},
         idempotency::{Lookup, evicted_too_often},
         message::{AppOp, Idempotency, Op, Reply},
         root::Withheld,
@@ -45,6 +45,8 @@ pub struct Redeploy {
     pub caller: Caller,
     /// Its files; what is left out is carried over from the current version.
     pub bundle: Bundle,
+    /// How the app has to stand, where it depends on that.
+    pub expected: Option<Expected>,
     /// Go on in spite of breaks.
     pub force: bool,
     /// Check everything and change nothing.
@@ -178,6 +180,7 @@ impl Control {
         let last_declared = self.last_declared(app, &record, &draft.manifest).await?;
         Ok(DeployPlan {
             base_version: record.version,
+            expected: request.expected,
             manifest: draft.manifest,
             manifest_text: draft.manifest_text,
             html: bundle.html.clone(),

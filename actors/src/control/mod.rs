@@ -17,6 +17,7 @@ mod sharing;
 mod transfers;
 mod versions;
 
+pub use crate::app::deploy::Expected;
 pub use advisories::{AdvisoryReport, AppAdvisories};
 pub use create::{CreateApp, Created, IdempotentCreate, SeedRow};
 pub use deploy::{Deployed, Redeploy};

@@ -10,7 +10,7 @@ use rookery_storage::versions::{self, AssetInfo, Content, VersionAsset, VersionI
 
 use super::{Bundle, Control, Deployed, Hold, Redeploy};
 use crate::{
-    app::{birth::read_manifest, message::Idempotency},
+    app::{birth::read_manifest, deploy::Expected, message::Idempotency},
     registry::AppHandle,
 };
 
@@ -36,6 +36,8 @@ pub struct RollBack {
     pub caller: Caller,
     /// The version to go back to.
     pub number: u32,
+    /// How the app has to stand, where it depends on that.
+    pub expected: Option<Expected>,
     /// Go on in spite of breaks.
     pub force: bool,
     /// Check everything and change nothing.
@@ -79,7 +81,7 @@ impl Control {
         app: &AppHandle,
         request: RollBack,
     ) -> Result<Idempotent<Deployed>> {
-        let RollBack { caller, number, force, dry_run, idempotency } = request;
+        let RollBack { caller, number, expected, force, dry_run, idempotency } = request;
         let (id, current) = (app.id(), app.record().version);
         if number == current {
             let message = format!("version {number} is the current one");
@@ -95,7 +97,7 @@ impl Control {
             timezone: None,
             hold: Hold::default(),
         };
-        self.deploy(app, Redeploy { caller, bundle, force, dry_run, idempotency }).await
+        self.deploy(app, Redeploy { caller, bundle, expected, force, dry_run, idempotency }).await
     }
 }
 

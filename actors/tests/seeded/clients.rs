@@ -307,6 +307,7 @@ impl Client {
         }
         let plan = DeployPlan {
             base_version: self.app.record().version,
+            expected: None,
             manifest,
             manifest_text: text.into(),
             html: "".into(),

@@ -191,6 +191,7 @@ impl House {
         let request = Redeploy {
             caller: self.caller.clone(),
             bundle,
+            expected: None,
             force: true,
             dry_run: false,
             idempotency: None,

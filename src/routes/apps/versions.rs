@@ -112,7 +112,14 @@ pub async fn deploy(
     let what = ["POST /v1/apps/{id}/versions", &app.id().to_string()];
     let request = key.request_hashed(caller.principal(), &what, || deploy.hash());
     let force = deploy.force.unwrap_or_default();
-    let new = Redeploy { caller, bundle: deploy.bundle, force, dry_run, idempotency: None };
+    let new = Redeploy {
+        caller,
+        bundle: deploy.bundle,
+        expected: None,
+        force,
+        dry_run,
+        idempotency: None,
+    };
     let control = state.rooms.control().clone();
     if dry_run {
         // It makes nothing, so there is nothing to make only once.

@@ -29,6 +29,9 @@ impl Decision<'_> {
         if root.record.version != plan.base_version {
             return Err(Error::unavailable("another version was deployed meanwhile"));
         }
+        if let Some(expected) = plan.expected {
+            expected.check(&root.record)?;
+        }
         let limit = Limit::of_deploy();
         let unfit = unfit_rows(root, plan, limit)?;
         let breaks = breaks_of(root, plan, &unfit)?;

@@ -4,7 +4,7 @@
 use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
-use rookery_actors::control::{Deployed, RollBack, VersionContent};
+use rookery_actors::control::{Deployed, Expected, RollBack, VersionContent};
 use rookery_domain::{Error, advisory::Finding, compat::Break, principal::Caller};
 use serde::Deserialize;
 
@@ -37,6 +37,8 @@ struct Query {
 /// What going back to a version would do.
 #[derive(Default)]
 pub(super) struct Rehearsal {
+    /// How the app stood for it; nothing where it was refused.
+    on: Option<Expected>,
     breaks: Vec<Break>,
     detached: u64,
     reattached: u64,
@@ -191,7 +193,8 @@ async fn rehearse(
     number: u32,
 ) -> Result<Rehearsal, Error> {
     let caller = Caller::Human { human: context.human, share: None, network: None };
-    let request = RollBack { caller, number, force: true, dry_run: true, idempotency: None };
+    let request =
+        RollBack { caller, number, expected: None, force: true, dry_run: true, idempotency: None };
     let tried = context.state.rooms.control().roll_back(app, request).await;
     match tried.and_then(|tried| tried.fresh().ok_or_else(Error::internal)) {
         Ok(deployed) => Ok(Rehearsal::of(deployed, app)),
@@ -215,6 +218,7 @@ impl Rehearsal {
         let warnings = deployed.report.warnings.into_iter();
         let of_roles = warnings.filter(|warning| warning.path.starts_with("/roles/"));
         Self {
+            on: Some(Expected::of(&deployed.detail.record)),
             roles: of_roles.map(|warning| warning.message.into_owned()).collect(),
             breaks: deployed.report.breaks,
             detached: deployed.report.detached,

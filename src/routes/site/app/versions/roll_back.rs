@@ -2,10 +2,11 @@
 //! through the gate that every deploy goes through.
 
 use axum::response::Response;
-use rookery_actors::control::{Deployed, RollBack};
+use rookery_actors::control::{Deployed, Expected, RollBack};
 use rookery_domain::{
     Error,
     idempotency::{Idempotent, StoredResponse},
+    manifest::Visibility,
 };
 use serde::Deserialize;
 
@@ -24,6 +25,10 @@ use crate::{
 /// What the form sends.
 #[derive(Deserialize)]
 pub struct Form {
+    /// The version that was current when its page was made.
+    version: u32,
+    /// Who reached the app then.
+    visibility: Visibility,
     /// Set when the human has read what breaks, and goes on.
     #[serde(default)]
     force: Option<String>,
@@ -62,11 +67,20 @@ async fn roll_back(
     let AppOwner { app, caller, .. } = owner?;
     let version = one::parse(number)?;
     let force = form.force.is_some();
+    // What its page showed is what the human agreed to.
+    let expected = Expected { version: form.version, visibility: form.visibility };
     let key = form.form.key(&[&*app.id().to_string(), number])?;
     let key = IdempotencyKey(key.and_then(|key| key.to_str().map(str::to_owned).ok()));
     let once = key.request(caller.principal(), &["roll back"], &force);
     let idempotency = once.map(|request| Deployed::once(request, Box::new(made)));
-    let request = RollBack { caller, number: version, force, dry_run: false, idempotency };
+    let request = RollBack {
+        caller,
+        number: version,
+        expected: Some(expected),
+        force,
+        dry_run: false,
+        idempotency,
+    };
     match context.state.rooms.control().roll_back(&app, request).await {
         // A version that is not there has no page.
         Err(failed) if failed.code.status() == 404 => Err(failed.into()),
