@@ -185,8 +185,13 @@
     }
     again.clear();
   };
-  document.addEventListener('htmx:afterRequest', ({ detail: { requestConfig: { elt: { id } }, xhr, successful } }) => {
+  document.addEventListener('htmx:afterRequest', ({ detail: { requestConfig: { elt }, xhr, successful } }) => {
+    const { id } = elt;
     if (id !== 'live' && id !== 'rows') return;
+    if (id === 'rows' && busy(elt)) {
+      missed = true;
+      return;
+    }
     const say = (words) => { document.getElementById('live')?.replaceChildren(words); };
     if (successful) {
       failures = 0;
@@ -217,13 +222,29 @@
     }
   });
 
-  // What a reader asked for and waits for is seen and said to be on its way. Where it does not come, the
-  // rows stay, and it is said at the form why, in the words of the page that came instead.
+  // What a reader asked for and waits for is seen and said to be on its way. The rows become what was asked
+  // for last, whichever answer comes first, and meanwhile they are not asked for again. Where nothing comes,
+  // they stay, and it is said at the form why, in the words of the page that came instead.
+  let newest = null;
+  let missed = false;
   const said = (words) => { document.getElementById('said').textContent = words; };
-  document.addEventListener('htmx:beforeRequest', ({ detail }) => {
-    if (!asked(detail)) return;
-    detail.target.setAttribute('aria-busy', 'true');
-    said('Loading …');
+  const busy = (rows) => rows.hasAttribute('aria-busy');
+  document.addEventListener('htmx:beforeRequest', (event) => {
+    const { target, xhr } = event.detail;
+    if (target.id !== 'rows') return;
+    if (asked(event.detail)) {
+      newest = xhr;
+      missed = false;
+      target.setAttribute('aria-busy', 'true');
+      said('Loading …');
+      htmx.trigger(target, 'htmx:abort');
+    } else if (busy(target)) {
+      missed = true;
+      event.preventDefault();
+    }
+  });
+  document.addEventListener('htmx:beforeSwap', ({ detail }) => {
+    if (asked(detail) && detail.xhr !== newest) detail.shouldSwap = false;
   });
   const whyNot = ({ status, responseText }) => {
     const page = new DOMParser().parseFromString(responseText, 'text/html');
@@ -235,8 +256,10 @@
   };
   document.addEventListener('htmx:afterRequest', ({ detail }) => {
     const { xhr, successful } = detail;
-    if (successful || !asked(detail) || xhr.getResponseHeader('hx-redirect')) return;
-    document.getElementById('rows').removeAttribute('aria-busy');
+    if (successful || !asked(detail) || xhr !== newest || xhr.getResponseHeader('hx-redirect')) return;
+    const rows = document.getElementById('rows');
+    rows.removeAttribute('aria-busy');
+    if (missed) rows.dispatchEvent(new Event('retry'));
     said('');
     const text = document.createElement('p');
     text.className = 'notice refused';

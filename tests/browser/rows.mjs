@@ -9,7 +9,7 @@ let browser;
 before(async () => { browser = await launch(); });
 after(async () => { await browser.close(); });
 
-const LIST = /\/data\/entries\?/;
+const LIST = /\/data\/entries(\?|$)/;
 const filled = async (person, count) => {
   const rows = `/v1/apps/${person.app.id}/collections/entries`;
   const { items } = await call('GET', rows, { key: person.key });
@@ -71,6 +71,65 @@ test('rows that are on their way look and sound like it', async () => {
   release();
   await page.locator('#rows:not([aria-busy])').waitFor();
   check();
+  await context.close();
+});
+
+test('rows are those that were asked for last, whichever answer comes first', async () => {
+  const person = await newcomer(browser, 'crossed@example.org');
+  const { context, page } = person;
+  const rows = await filled(person, 3);
+  const shown = (count) => until(page, (wanted) => document.querySelectorAll('#rows tbody tr').length === wanted, count);
+  const apply = async (field, value) => {
+    await page.getByLabel('Field', { exact: true }).fill(field);
+    await page.getByLabel('Value').fill(value);
+    await page.getByRole('button', { name: 'Apply' }).click();
+  };
+  // Keeps back what is asked for at such addresses, until it is let go or lost.
+  const hold = async (address) => {
+    const it = {};
+    const held = new Promise((resolve) => { it.go = resolve; });
+    it.asked = page.waitForRequest(address);
+    it.ended = Promise.race(['requestfinished', 'requestfailed'].map((end) => page.waitForEvent(end, (request) => address.test(request.url()))));
+    await page.route(address, async (route) => ((await held) === 'lost' ? route.abort() : route.continue()));
+    return it;
+  };
+  await shown(3);
+
+  // The reader asks for some, and they change before these come.
+  await page.evaluate(() => {
+    document.body.dataset.changes = 0;
+    document.body.addEventListener('rows-changed', () => { document.body.dataset.changes -= -1; });
+  });
+  const changes = (count) => until(page, (wanted) => document.body.dataset.changes === `${wanted}`, count);
+  const asked = await hold(/value=n12/);
+  await apply('name', 'n12');
+  await asked.asked;
+  await call('POST', rows, { key: person.key, body: { key: 'k20', data: { name: 'n20', message: 'x' } } });
+  await changes(1);
+  asked.go();
+  await shown(1);
+
+  // The reader asks for another order, and before it comes for others.
+  const [sorted, others] = [await hold(/sort=name/), await hold(/value=n20/)];
+  await page.getByRole('link', { name: 'name', exact: true }).click();
+  await sorted.asked;
+  await page.getByLabel('Sort by').fill('-name');
+  await apply('name', 'n20');
+  await others.asked;
+  sorted.go();
+  await sorted.ended;
+  others.go();
+  await page.getByRole('link', { name: 'k20', exact: true }).waitFor();
+
+  // What the reader asks for does not come, and the rows changed meanwhile.
+  const lost = await hold(/value=n11/);
+  await apply('name', 'n11');
+  await lost.asked;
+  await call('DELETE', `${rows}/k20`, { key: person.key });
+  await changes(2);
+  lost.go('lost');
+  await page.getByRole('alert').waitFor();
+  await shown(0);
   await context.close();
 });
 
