@@ -95,21 +95,24 @@
     }
   };
 
-  // Push messages. The service forgets a subscription with the session that saved it, so a browser
-  // that has one saves it again after a sign-in.
+  // Push messages. The service forgets a subscription with the session that saved it, so a browser that has
+  // one saves it again after a sign-in. Another account that signs in there did not ask for it.
   const store = async (method, body) => {
     const answer = await fetch('/v1/self/push-subscriptions', {
       method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body),
     });
     if (!answer.ok) throw new Error((await answer.json()).error.message);
   };
+  const { account, session } = document.body.dataset;
   const remember = (made) => {
-    if (made) localStorage.setItem('push-session', document.body.dataset.session);
-    else localStorage.removeItem('push-session');
+    for (const [name, value] of [['push-account', account], ['push-session', session]]) {
+      if (made) localStorage.setItem(name, value);
+      else localStorage.removeItem(name);
+    }
   };
+  const isOurs = () => localStorage.getItem('push-account') === account;
   const saveAgain = async () => {
-    const known = localStorage.getItem('push-session');
-    if (!known || known === document.body.dataset.session) return;
+    if (!isOurs() || localStorage.getItem('push-session') === session) return;
     const registration = await navigator.serviceWorker.getRegistration('/');
     const held = await registration?.pushManager.getSubscription();
     if (held) await store('POST', held);
@@ -131,7 +134,7 @@
       const { pushManager } = await worker;
       await savedAgain; // else it could save what is being taken back
       const held = await pushManager.getSubscription();
-      if (held) {
+      if (held && isOurs()) {
         await store('DELETE', { endpoint: held.endpoint });
         await held.unsubscribe();
         remember(null);
@@ -156,7 +159,7 @@
       }).finally(() => { button.disabled = false; });
     });
     worker.then(({ pushManager }) => pushManager.getSubscription())
-      .then((held) => { show(Boolean(held)); place.hidden = false; }, () => {});
+      .then((held) => { show(held && isOurs()); place.hidden = false; }, () => {});
   };
 
   // A second click while a form is on its way sends nothing: its answer would hide the first.

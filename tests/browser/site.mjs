@@ -373,6 +373,16 @@ test('a browser asks to be told, is told, and takes that back', async () => {
   const endpoint = 'https://push.example.net/one';
   const saved = ['POST', { endpoint, expirationTime: null, keys: { p256dh: 'key', auth: 'secret' } }];
   assert.deepEqual(sent, [saved, saved, saved, ['DELETE', { endpoint }]]);
+  // It is this account's: another that signs in at the same browser is told of nothing before it asks.
+  await told.getByRole('button', { name: 'Turn on' }).click();
+  await told.getByRole('button', { name: 'Turn off' }).waitFor();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
+  await signIn(page, 'another@example.org');
+  await page.goto(`${SITE_URL}/account`);
+  await told.getByRole('button', { name: 'Turn on' }).click();
+  await told.getByRole('button', { name: 'Turn off' }).waitFor();
+  assert.deepEqual(sent.slice(4), [saved, saved]);
   check();
   await context.close();
 });

@@ -1,7 +1,7 @@
 //! What every page of a signed-in human has around its content: navigation, what the last action did,
 //! and what its forms are sent with.
 
-use rookery_domain::id::SessionId;
+use rookery_domain::id::{HumanId, SessionId};
 
 use super::{assets::Addresses, form_token::FormToken, marks::Marks, notice::Notice};
 
@@ -27,6 +27,8 @@ pub struct Frame {
     pub files: &'static Addresses,
     /// Who is signed in.
     pub who: String,
+    /// Its account; the script tells by it whose push subscription the browser has.
+    pub account: HumanId,
     /// By which session; the script tells by it that somebody signed in anew.
     pub session: SessionId,
     /// Which part of the site this is.

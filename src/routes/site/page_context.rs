@@ -143,6 +143,7 @@ impl PageContext {
         Frame {
             files: addresses(),
             who: self.who.clone(),
+            account: self.human,
             session: self.session,
             section,
             notice,
