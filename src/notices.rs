@@ -162,7 +162,7 @@ pub(crate) async fn tell_of_closing(state: &State, closed: &[AppId]) {
     let directory = &state.rooms.directory;
     for (org, apps) in &by_org {
         let Ok(Some(name)) = directory.org_name(*org) else { continue };
-        for admin in directory.org_roles(*org, ADMINS_TOLD_MAX).unwrap_or_default() {
+        for admin in directory.org_admins(*org, ADMINS_TOLD_MAX).unwrap_or_default() {
             tell_of_org(state, admin, *org, &name, OrgNews::Closed(apps));
         }
     }

@@ -167,7 +167,7 @@ impl Directory {
     ///
     /// # Errors
     /// `unavailable`, while accounts are being loaded.
-    pub fn org_roles(&self, org: OrgId, limit: usize) -> Result<Vec<HumanId>> {
+    pub fn org_admins(&self, org: OrgId, limit: usize) -> Result<Vec<HumanId>> {
         self.core.read(|memory| {
             let members = memory.orgs.members(org, None);
             let admins = members.filter(|member| member.role == OrgRole::Admin).take(limit);
