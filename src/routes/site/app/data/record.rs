@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rookery_actors::directory::AgentRecord;
 use rookery_domain::{
-    Result,
+    Principal, Result,
     id::{AgentId, HumanId},
 };
 use serde::Deserialize;
@@ -81,6 +81,12 @@ pub fn members(content: &str) -> Members {
 pub struct Who {
     kind: String,
     id: String,
+}
+
+impl From<Principal> for Who {
+    fn from(principal: Principal) -> Self {
+        Self { kind: principal.kind.as_str().to_owned(), id: principal.id_text() }
+    }
 }
 
 /// The names of those whom the human knows.

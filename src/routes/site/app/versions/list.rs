@@ -3,7 +3,6 @@
 use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
-use rookery_domain::Principal;
 
 use crate::{
     error::ApiResult,
@@ -11,7 +10,7 @@ use crate::{
     routes::site::{
         app::{
             app_page::{AppPage, Tab},
-            data::record::{Names, Who},
+            data::record::Names,
         },
         frame::Frame,
         page_context::PageContext,
@@ -49,18 +48,10 @@ async fn view(context: &PageContext, id: &str) -> ApiResult<Response> {
         .into_iter()
         .map(|version| Line {
             number: version.number,
-            by: by(&names, version.by),
+            by: names.of(&version.by.into()),
             at: version.created_at.into(),
         })
         .collect();
     let kept = Count(context.state.config.limits.versions_kept);
     Ok(context.page(StatusCode::OK, &VersionsPage { frame, app_page, lines, kept })?)
-}
-
-/// Who deployed a version, in words.
-pub(super) fn by(names: &Names, principal: Principal) -> String {
-    let mut json = String::new();
-    principal.write_json(&mut json);
-    // What was just written is JSON of this shape.
-    serde_json::from_str::<Who>(&json).map(|who| names.of(&who)).unwrap_or_default()
 }

@@ -8,10 +8,7 @@ use rookery_actors::control::{Deployed, Expected, RollBack, VersionContent};
 use rookery_domain::{Error, advisory::Finding, compat::Break, principal::Caller};
 use serde::Deserialize;
 
-use super::{
-    diff::{Difference, FileChange, canonical, files},
-    list::by,
-};
+use super::diff::{Difference, FileChange, canonical, files};
 use crate::{
     error::ApiResult,
     http::params::Path,
@@ -147,7 +144,7 @@ pub(super) async fn view(
     let page = VersionPage {
         frame,
         number,
-        by: by(&names, version.info.by),
+        by: names.of(&version.info.by.into()),
         at: version.info.created_at.into(),
         current,
         others: kept
