@@ -11,7 +11,6 @@ use std::{
 use rookery_actors::{
     AppHandle,
     app::message::{AppOp, NewRow, Op, Reply, WriteRow},
-    control::SeedRow,
 };
 use rookery_domain::ErrorCode;
 use rookery_storage::faults::Faults;
@@ -142,7 +141,7 @@ async fn slow_first_rows_leave_the_thread_to_others_and_are_refused_in_time() {
     let house = House::open(Faults::default()).await;
     let data = object(&json!({"list": vec![0; ITEMS]}).to_string());
     let mut request = house.request("notes", &manifest());
-    let row = SeedRow { key: None, data };
+    let row = NewRow { key: None, data };
     request.input_data.insert("entries".to_owned(), vec![row; FIRST_ROWS]);
     let control = house.runtime.control().clone();
     let (turns, created) = turns_beside(async move { control.create(request).await }).await;

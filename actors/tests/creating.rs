@@ -1,9 +1,6 @@
 //! Making apps: what a creation that comes to nothing leaves behind.
 
-use rookery_actors::{
-    AppHosts, RuntimeOptions,
-    control::{IdempotentCreate, SeedRow},
-};
+use rookery_actors::{AppHosts, RuntimeOptions, app::message::NewRow, control::IdempotentCreate};
 use rookery_domain::{ErrorCode, idempotency::IdempotentRequest, limits::Limits};
 use rookery_storage::faults::Faults;
 
@@ -18,7 +15,7 @@ async fn rows_of_an_app_that_was_not_made_count_for_nobody() {
     let house = House::open_limited(Faults::default(), RuntimeOptions::default(), limits).await;
     let full = |slug: &str| {
         let mut request = house.request(slug, MANIFEST);
-        let row = SeedRow { key: None, data: object("{}") };
+        let row = NewRow { key: None, data: object("{}") };
         request.input_data.insert("entries".to_owned(), vec![row; ROWS_MAX as usize]);
         request
     };

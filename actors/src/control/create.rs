@@ -9,7 +9,6 @@ use rookery_domain::{
     app::{AppRecord, AppStatus},
     id::{AgentId, AppId, HistoryId, HumanId, OrgId},
     idempotency::{Idempotent, IdempotentRequest, Kept, StoredResponse},
-    json::Object,
     manifest::{Manifest, Visibility, Warning},
     retention, slug,
 };
@@ -31,6 +30,7 @@ use super::{
     seed::Seeds,
     to_the_end,
 };
+use crate::app::message::NewRow;
 
 /// Slugs that are drawn before a request without one is refused.
 const SLUGS_TRIED_MAX: usize = 8;
@@ -56,7 +56,7 @@ pub struct CreateApp {
     /// The slug it shall have; drawn when absent.
     pub slug: Option<String>,
     /// Its first rows by collection.
-    pub input_data: BTreeMap<String, Vec<SeedRow>>,
+    pub input_data: BTreeMap<String, Vec<NewRow>>,
     /// Check everything and change nothing.
     pub dry_run: bool,
     /// What makes it the same request as an earlier one, if it brought a key.
@@ -69,15 +69,6 @@ pub struct IdempotentCreate {
     pub request: IdempotentRequest,
     /// What is stored of the response, in the transaction that makes the app.
     pub render: Kept<Created>,
-}
-
-/// One of an app's first rows.
-#[derive(Debug, Clone)]
-pub struct SeedRow {
-    /// Its key; drawn when absent.
-    pub key: Option<Box<str>>,
-    /// Its data.
-    pub data: Object,
 }
 
 /// An app that was made, or would be.

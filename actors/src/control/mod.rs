@@ -19,7 +19,7 @@ mod versions;
 
 pub use crate::app::deploy::Expected;
 pub use advisories::{AdvisoryReport, AppAdvisories};
-pub use create::{CreateApp, Created, IdempotentCreate, SeedRow};
+pub use create::{CreateApp, Created, IdempotentCreate};
 pub use deploy::{Deployed, Redeploy};
 pub use detail::{AppDetail, SharedCollection};
 pub use draft::{Bundle, Hold};

@@ -21,11 +21,11 @@ use rookery_storage::{
 };
 use serde_json::{Value, json};
 
-use super::{SeedRow, advisories::SAMPLE_ROWS_MAX, draft::Draft};
-use crate::app::{aside::Limit, decide::violated, unique::Forms};
+use super::{advisories::SAMPLE_ROWS_MAX, draft::Draft};
+use crate::app::{aside::Limit, decide::violated, message::NewRow, unique::Forms};
 
 /// First rows by collection.
-pub(super) type Input = BTreeMap<String, Vec<SeedRow>>;
+pub(super) type Input = BTreeMap<String, Vec<NewRow>>;
 
 /// What to do where an app would be full before it is there: there is nothing to delete in it.
 const TOO_MUCH: &str =
@@ -37,9 +37,9 @@ const TOO_MUCH: &str =
 /// # Errors
 /// `payload_too_large`; `invalid_request` for a key that no row may have, or that two have.
 fn keys(input: &Input, row_bytes_max: usize) -> Result<Vec<Vec<Box<str>>>> {
-    let keys_of = |(name, rows): (&String, &Vec<SeedRow>)| {
+    let keys_of = |(name, rows): (&String, &Vec<NewRow>)| {
         let mut taken = HashSet::new();
-        let key_of = |(index, seed): (usize, &SeedRow)| {
+        let key_of = |(index, seed): (usize, &NewRow)| {
             let at = place(name, index);
             if seed.data.text().len() > row_bytes_max {
                 return Err(Error::new(
@@ -76,7 +76,7 @@ impl Misfits {
     fn look_at(
         &mut self,
         name: &str,
-        rows: &[SeedRow],
+        rows: &[NewRow],
         schema: &CompiledSchema,
         limit: Limit,
     ) -> Result<()> {
@@ -112,7 +112,7 @@ impl Misfits {
 
 /// # Errors
 /// `unique_conflict`.
-fn check_unique(decl: &Collection, rows: &[SeedRow]) -> Result<()> {
+fn check_unique(decl: &Collection, rows: &[NewRow]) -> Result<()> {
     let mut held = HashSet::new();
     for (index, seed) in rows.iter().enumerate() {
         let forms = Forms::of(&decl.unique, seed.data.value());

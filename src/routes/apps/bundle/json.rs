@@ -4,7 +4,7 @@ use base64::{
     Engine as _, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
-use rookery_actors::control::SeedRow;
+use rookery_actors::app::message::NewRow;
 use rookery_domain::{Error, Result, id::OrgId, json::RawObject};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -93,7 +93,7 @@ pub(super) fn read_input_data(text: &[u8]) -> Result<InputData> {
 }
 
 fn seeds(rows: BTreeMap<String, Vec<AsObject<SeedBody>>>) -> InputData {
-    let seed = |AsObject(SeedBody { key, data: RawObject(data) })| SeedRow { key, data };
+    let seed = |AsObject(SeedBody { key, data: RawObject(data) })| NewRow { key, data };
     rows.into_iter().map(|(name, rows)| (name, rows.into_iter().map(seed).collect())).collect()
 }
 

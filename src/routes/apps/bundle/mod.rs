@@ -18,7 +18,10 @@ use axum::extract::{FromRequest, Request};
 pub(super) use errors::deploy_errors;
 use http::header;
 pub use json::{AssetBody, SeedBody};
-use rookery_actors::control::{Bundle, Hold, SeedRow};
+use rookery_actors::{
+    app::message::NewRow,
+    control::{Bundle, Hold},
+};
 use rookery_domain::{Error, Result, id::OrgId, manifest::Visibility, text::quoted};
 use rookery_storage::versions::{Asset, VersionAsset};
 pub use schema::{DeployBody, RedeployBody};
@@ -39,7 +42,7 @@ use crate::{
 };
 
 /// First rows by collection.
-type InputData = BTreeMap<String, Vec<SeedRow>>;
+type InputData = BTreeMap<String, Vec<NewRow>>;
 
 /// A deploy as it was asked for, checked as far as it can be without an app.
 #[derive(Debug)]
