@@ -177,8 +177,8 @@ impl AppStore for SqlStore {
     fn detached_rows(&self, app: AppId, collection: &str) -> Stored<Vec<Arc<Row>>> {
         let collection = collection.to_owned();
         self.run(move |db| async move {
-            let kept = trash::detached(&db, app, &[&collection]).await?;
-            Ok(kept.into_iter().map(|kept| Arc::new(kept.row)).collect())
+            let rows = trash::detached(&db, app, &collection).await?;
+            Ok(rows.into_iter().map(Arc::new).collect())
         })
     }
 

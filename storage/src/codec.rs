@@ -8,7 +8,7 @@ use rookery_domain::{
     row::{Row, RowText},
 };
 
-use crate::columns::{Read, ReadColumns};
+use crate::columns::{FromColumns, Read, ReadColumns};
 
 /// Columns of `rows` in the order in which [`row`] reads them.
 macro_rules! row_columns {
@@ -39,6 +39,14 @@ pub(crate) fn shown_row(columns: &impl ReadColumns, at: usize) -> Read<Row> {
     }
     check_json(row.data())?;
     Ok(row)
+}
+
+impl FromColumns for Row {
+    const WHAT: &'static str = "Row";
+
+    fn from_columns(columns: &impl ReadColumns) -> Read<Self> {
+        shown_row(columns, 0)
+    }
 }
 
 fn check_json(text: &str) -> Read<()> {

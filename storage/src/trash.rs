@@ -139,46 +139,25 @@ pub async fn find(db: &Db, app: AppId, collection: &str, key: &str) -> Result<Op
     .await
 }
 
-/// A row that a forced deploy has detached.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
-    /// Its collection, which the manifest in force may not declare.
-    pub collection: String,
-    /// The row.
-    pub row: Row,
-}
-
-impl FromColumns for Kept {
-    const WHAT: &'static str = "Row";
-
-    fn from_columns(columns: &impl ReadColumns) -> Read<Self> {
-        Ok(Self { collection: columns.get(0)?, row: codec::shown_row(columns, 1)? })
-    }
-}
-
-/// The detached rows of these collections, for a deploy that declares them again. Those changed
-/// last come first: of two rows with one value of a unique field, that one comes back. As
-/// many as the app has: its quota bounds them.
+/// The detached rows of a collection, for a deploy that declares it again. Those changed last come
+/// first: of two rows with one value of a unique field, that one comes back. As many as the app has:
+/// its quota bounds them. One that cannot be read is left out and logged.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn detached(db: &Db, app: AppId, collections: &[&str]) -> Result<Vec<Kept>> {
-    let mut all = Vec::new();
-    for collection in collections {
-        let rows: Vec<Read<Kept>> = db
-            .all(
-                concat!(
-                    "select collection, ",
-                    row_columns!(),
-                    " from rows where app_id = $1 and collection = $2 and state = 3 \
-                     order by updated_at desc, key"
-                ),
-                args![app, *collection],
-            )
-            .await?;
-        all.extend(readable(app, rows.into_iter()));
-    }
-    Ok(all)
+pub async fn detached(db: &Db, app: AppId, collection: &str) -> Result<Vec<Row>> {
+    let rows: Vec<Read<Row>> = db
+        .all(
+            concat!(
+                "select ",
+                row_columns!(),
+                " from rows where app_id = $1 and collection = $2 and state = 3 \
+                 order by updated_at desc, key"
+            ),
+            args![app, collection],
+        )
+        .await?;
+    Ok(readable(app, rows.into_iter()))
 }
 
 /// A row that leaves the trash for good: no more of it is read than decides about that, so that one
