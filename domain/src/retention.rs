@@ -86,29 +86,22 @@ impl RetentionPatch {
     }
 }
 
-/// What pruning would do now.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PruneImpact {
-    /// Live rows that are beyond the bounds: the oldest ones by `created_at`.
-    pub rows: u64,
-}
-
-/// How many of the oldest rows have outlived `bounds` at `now`. `oldest_first` gives the creation
-/// times of the `live` rows in order and is read no further than needed; both axes prune from the
-/// old end, so the number says which rows.
+/// How many live rows are beyond `bounds` at `now`: the oldest ones by `created_at`, which
+/// `oldest_first` gives of the `live` rows in order. It is read no further than needed; both axes
+/// prune from the old end, so the number says which rows.
 #[must_use]
-pub fn prune_impact(
+pub fn rows_due(
     bounds: Retention,
     now: Timestamp,
     live: u64,
     oldest_first: impl IntoIterator<Item = Timestamp>,
-) -> PruneImpact {
+) -> u64 {
     let too_many = bounds.max_rows.map_or(0, |max| live.saturating_sub(max));
     let too_old = bounds.max_age_days.map_or(0, |days| {
         let outlived = |created_at: &Timestamp| expiry(*created_at, days) <= now;
         oldest_first.into_iter().take_while(outlived).count() as u64
     });
-    PruneImpact { rows: too_many.max(too_old).min(live) }
+    too_many.max(too_old).min(live)
 }
 
 /// When the oldest row outlives the age axis; `None` without that axis or without rows. The row
@@ -125,10 +118,10 @@ pub fn next_expiry(bounds: Retention, oldest: Option<Timestamp>) -> Option<Times
 pub fn next_run(
     bounds: Retention,
     now: Timestamp,
-    due: PruneImpact,
+    due: u64,
     oldest: Option<Timestamp>,
 ) -> Option<Timestamp> {
-    let ripe = if due.rows > 0 { now } else { next_expiry(bounds, oldest)?.max(now) };
+    let ripe = if due > 0 { now } else { next_expiry(bounds, oldest)?.max(now) };
     Some(next_sweep(ripe))
 }
 

@@ -42,8 +42,8 @@ fn the_oldest_rows_beyond_a_bound_are_pruned() {
         (bounds(1, 4), 4, 4),
         (bounds(1, None), 100, 5),
     ] {
-        let impact = retention::prune_impact(bounds, days(now), 5, created);
-        assert_eq!(impact.rows, rows, "{bounds:?} on day {now}");
+        let due = retention::rows_due(bounds, days(now), 5, created);
+        assert_eq!(due, rows, "{bounds:?} on day {now}");
     }
 }
 
@@ -52,7 +52,7 @@ fn a_row_lives_to_the_last_microsecond_of_its_age() {
     let bounds = bounds(1, None);
     let expiry = retention::next_expiry(bounds, Some(days(3))).expect("an expiry");
     assert_eq!(expiry, days(4));
-    let rows = |now| retention::prune_impact(bounds, now, 1, [days(3)]).rows;
+    let rows = |now| retention::rows_due(bounds, now, 1, [days(3)]);
     assert_eq!((rows(Timestamp(expiry.0 - 1)), rows(expiry)), (0, 1));
     assert_eq!(retention::next_expiry(bounds, None), None);
     assert_eq!(retention::next_expiry(Retention::default(), Some(days(3))), None);
@@ -91,7 +91,7 @@ proptest! {
         let created: Vec<_> = ages.iter().map(|age| days(100 - age)).collect();
         let live = created.len() as u64;
         let bounds = bounds(max_days, max_rows);
-        let pruned = retention::prune_impact(bounds, now, live, created.clone()).rows as usize;
+        let pruned = retention::rows_due(bounds, now, live, created.clone()) as usize;
         let left = &ages[pruned..];
         prop_assert!(left.len() as u64 <= max_rows);
         prop_assert!(left.iter().all(|age| *age < i64::from(max_days)));
@@ -105,25 +105,22 @@ proptest! {
 
 #[test]
 fn pruning_next_finds_a_row_at_the_first_sweep_after_one_is_ripe() {
-    let none = retention::PruneImpact::default();
-    let due = retention::PruneImpact { rows: 1 };
     let sweep = |n: i64| Some(Timestamp(0).plus_seconds(n * retention::SWEEP_EVERY_S));
     let now = Timestamp(0).plus_seconds(retention::SWEEP_EVERY_S + 1);
-    assert_eq!(retention::next_run(bounds(None, 5), now, none, Some(days(0))), None);
-    assert_eq!(retention::next_run(bounds(1, None), now, none, None), None);
-    assert_eq!(retention::next_run(bounds(None, 5), now, due, Some(days(0))), sweep(2));
+    assert_eq!(retention::next_run(bounds(None, 5), now, 0, Some(days(0))), None);
+    assert_eq!(retention::next_run(bounds(1, None), now, 0, None), None);
+    assert_eq!(retention::next_run(bounds(None, 5), now, 1, Some(days(0))), sweep(2));
     let sweeps_a_day = DAY_S / retention::SWEEP_EVERY_S;
-    let ripe = retention::next_run(bounds(1, None), now, none, Some(days(0)));
+    let ripe = retention::next_run(bounds(1, None), now, 0, Some(days(0)));
     assert_eq!(ripe, sweep(sweeps_a_day + 1));
 }
 
 #[test]
 fn the_next_sweep_is_at_the_whole_multiple_that_owners_are_told() {
     let every = retention::SWEEP_EVERY_S;
-    let due = retention::PruneImpact { rows: 1 };
     for after in [0, 1, every - 1, every, 7 * every + 59] {
         let now = Timestamp(0).plus_seconds(after);
-        let told = retention::next_run(bounds(None, 5), now, due, None).unwrap();
+        let told = retention::next_run(bounds(None, 5), now, 1, None).unwrap();
         let wait = i64::try_from(retention::until_next_sweep(now).as_micros()).unwrap();
         assert_eq!(told.0, now.0 + wait);
         assert!(wait > 0, "a sweep that has begun is not the next one");

@@ -5,7 +5,7 @@ use rookery_domain::{
     Error, Result, Timestamp,
     manifest::Retention,
     principal::Caller,
-    retention::{self, PruneImpact, RetentionPatch},
+    retention::{self, RetentionPatch},
 };
 
 use super::{
@@ -24,7 +24,7 @@ pub struct RetentionState {
     /// What is in force.
     pub effective: Retention,
     /// Rows beyond it now.
-    pub prune: PruneImpact,
+    pub due: u64,
     /// When pruning will next find a row to take.
     pub next_run_at: Option<Timestamp>,
 }
@@ -75,7 +75,7 @@ fn state(
     let owner = preview.apply(owner)?;
     let effective = retention::effective(author, owner);
     let created = || state.rows.iter().map(|row| row.created_at);
-    let prune = retention::prune_impact(effective, now, state.rows.len() as u64, created());
-    let next_run_at = retention::next_run(effective, now, prune, created().next());
-    Ok(RetentionState { author, owner, effective, prune, next_run_at })
+    let due = retention::rows_due(effective, now, state.rows.len() as u64, created());
+    let next_run_at = retention::next_run(effective, now, due, created().next());
+    Ok(RetentionState { author, owner, effective, due, next_run_at })
 }

@@ -9,7 +9,7 @@ use rookery_domain::{
     app::AppStatus,
     id::AppId,
     principal::Caller,
-    retention::{bounds, prune_impact},
+    retention::{bounds, rows_due},
     time::{DAY_S, STEP_BACK_S},
 };
 use rookery_storage::{feed, history, retention};
@@ -95,7 +95,7 @@ fn is_due(root: &Root, now: Timestamp) -> bool {
         && bounds(&root.manifest, &root.record.retention).any(|(name, bounds)| {
             let Some(collection) = root.collection(name) else { return false };
             let oldest = collection.rows.iter().next().map(|row| row.created_at);
-            prune_impact(bounds, now, collection.rows.len() as u64, oldest).rows > 0
+            rows_due(bounds, now, collection.rows.len() as u64, oldest) > 0
         })
 }
 
@@ -110,7 +110,7 @@ async fn is_due_in_storage(
     };
     for (name, bounds) in bounds(&manifest, overrides) {
         let extent = retention::extent(&context.db, app.app, name).await?;
-        if prune_impact(bounds, now, extent.live, extent.oldest).rows > 0 {
+        if rows_due(bounds, now, extent.live, extent.oldest) > 0 {
             return Ok(true);
         }
     }

@@ -98,7 +98,7 @@ impl RetentionRecord {
             author: state.author.into(),
             owner: state.owner.into(),
             effective: state.effective.into(),
-            prune: Prune { rows: state.prune.rows, next_run_at: state.next_run_at },
+            prune: Prune { rows: state.due, next_run_at: state.next_run_at },
         }
     }
 }

@@ -34,7 +34,7 @@ impl Decision<'_> {
         let bounds = retention::in_force(&collection.decl, &self.working.root.record.retention);
         let beyond = |bounds| {
             let created = rows.iter().map(|row| row.created_at);
-            retention::prune_impact(bounds, now, rows.len() as u64, created).rows as usize
+            retention::rows_due(bounds, now, rows.len() as u64, created) as usize
         };
         let too_old = beyond(Retention { max_rows: None, ..bounds });
         let ahead = rows.later_than(now.plus_seconds(STEP_BACK_S));
