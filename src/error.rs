@@ -150,7 +150,10 @@ pub struct ErrorBody {
     /// The code's entry in the error reference.
     pub docs_url: String,
     /// The id of this request, as in `X-Request-Id`.
-    pub request_id: String,
+    // Left out of a batch's entry, whose schema is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = true)]
+    pub request_id: Option<String>,
     /// More about this request, for codes that have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<AnyObject>)]
@@ -179,7 +182,7 @@ impl Envelope {
         let Some(mut failed) = ApiError::take(response) else { return };
         failed.name_verbs(response);
         tell(&failed, response);
-        let envelope = ErrorEnvelope { error: self.body(failed.error, request_id) };
+        let envelope = ErrorEnvelope { error: self.body(&failed.error, Some(request_id)) };
         // Serializing strings and what is JSON already cannot fail.
         let body = serde_json::to_vec(&envelope).unwrap_or_default();
         let headers = response.headers_mut();
@@ -196,22 +199,23 @@ impl Envelope {
         format!("{}/reference/errors#{code}", self.docs_url)
     }
 
-    /// The error as a member of a larger answer (a batch's item).
+    /// What is told of an error: in an envelope with the id of its request, and without it of one
+    /// entry of a batch, whose request has not failed.
     #[must_use]
-    pub fn body(&self, error: Error, request_id: &HeaderValue) -> ErrorBody {
+    pub fn body(&self, error: &Error, request_id: Option<&HeaderValue>) -> ErrorBody {
         // What is JSON already is a raw value.
         let details = error.details_json().and_then(|json| RawValue::from_string(json).ok());
-        let Error { code, message, required, hint, .. } = error;
+        let code = error.code;
         ErrorBody {
             code: code.as_str(),
             status: code.status(),
-            message,
-            hint: hint.unwrap_or_else(|| code.hint()),
+            message: error.message.clone(),
+            hint: error.hint.unwrap_or_else(|| code.hint()),
             retryable: code.retryable(),
             docs_url: self.docs_url(code),
-            request_id: request_id.to_str().unwrap_or_default().to_owned(),
+            request_id: request_id.map(|id| id.to_str().unwrap_or_default().to_owned()),
             details,
-            required,
+            required: error.required.clone(),
         }
     }
 }

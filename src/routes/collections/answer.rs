@@ -15,7 +15,11 @@ use rookery_domain::{
 };
 use serde::Deserialize;
 
-use crate::{http::idempotency::replay, state::AppState};
+use crate::{
+    error::Envelope,
+    http::{idempotency::replay, reply::to_json},
+    state::AppState,
+};
 
 /// Marks the answer of a create whose key was taken already.
 const ROW_EXISTED: HeaderName = HeaderName::from_static("row-existed");
@@ -43,8 +47,7 @@ pub(crate) fn page(mut text: PageText) -> Response {
 
 /// The results of a batch.
 pub(crate) fn batch(state: &AppState, results: &[Result<RowReply>]) -> Response {
-    let docs_url = |code| state.envelope.docs_url(code);
-    json(StatusCode::OK, render::batch(results, docs_url))
+    json(StatusCode::OK, results_json(&state.envelope, results))
 }
 
 /// Renders the results of a batch to be kept for an idempotency key.
@@ -54,9 +57,42 @@ pub(crate) fn batch_renderer(state: AppState) -> Renderer {
             Reply::Batch(results) => results.as_slice(),
             _ => &[],
         };
-        let body = render::batch(results, |code| state.envelope.docs_url(code));
+        let body = results_json(&state.envelope, results);
         StoredResponse { status: 200, location: None, body }
     }))
+}
+
+/// `{"results": [{"index", "status", "row" | "error"}]}`, with `"existed": true` where the key of a
+/// create was taken and nothing was written.
+fn results_json(envelope: &Envelope, results: &[Result<RowReply>]) -> String {
+    let mut body = String::from("{\"results\":[");
+    for (index, result) in results.iter().enumerate() {
+        if index > 0 {
+            body.push(',');
+        }
+        body.push_str("{\"index\":");
+        body.push_str(&index.to_string());
+        body.push_str(",\"status\":");
+        match result {
+            Ok(reply) => {
+                body.push_str(match reply.fate {
+                    RowFate::Created => "201",
+                    RowFate::Existed => "200,\"existed\":true",
+                    RowFate::Updated | RowFate::Deleted(_) | RowFate::Restored => "200",
+                });
+                body.push_str(",\"row\":");
+                render::write_row(reply, &mut body);
+            }
+            Err(error) => {
+                body.push_str(&error.code.status().to_string());
+                body.push_str(",\"error\":");
+                body.push_str(&to_json(&envelope.body(error, None)));
+            }
+        }
+        body.push('}');
+    }
+    body.push_str("]}");
+    body
 }
 
 /// A row after a write that makes none.

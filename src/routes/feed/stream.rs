@@ -113,7 +113,7 @@ impl Stream {
             let request = self.request_id.to_str().unwrap_or_default();
             tracing::warn!(request.id = request, error.cause = &**cause, "a stream broke off");
         }
-        let error = self.state.envelope.body(error, &self.request_id);
+        let error = self.state.envelope.body(&error, Some(&self.request_id));
         // Strings and a JSON value serialize.
         let data = serde_json::to_string(&ErrorEnvelope { error }).unwrap_or_default();
         format!("event: error\ndata: {data}\n\n")
