@@ -16,11 +16,23 @@ use crate::{
     state::AppState,
 };
 
-/// A list's answer in JSON, with a strong entity tag; whether the caller has it already is looked
-/// at by the boundary ([`ReadConditions::apply_to`]).
+/// An answer in JSON with a strong entity tag; see [`with_etag`].
 pub fn tagged(body: String) -> Response {
     let etag = strong_etag(body.as_bytes());
-    IfNoneMatch::default().answer(&etag, || RawJson(body).into_response())
+    with_etag(&etag, RawJson(body).into_response())
+}
+
+/// `response` with its entity tag (with its quotes). Whether the caller has it already is looked at
+/// by the boundary ([`ReadConditions::apply_to`]).
+pub fn with_etag(etag: &str, mut response: Response) -> Response {
+    let Ok(value) = HeaderValue::try_from(etag) else {
+        return ApiError::from(Error::internal()).into_response();
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::ETAG, value);
+    // May be kept, but only by the caller, and only to ask again.
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    response
 }
 
 /// The tags of `If-None-Match`.
@@ -72,24 +84,11 @@ impl IfNoneMatch {
     /// 304 when the caller has this answer already, else the answer that `make` builds; both with
     /// the tag.
     pub fn answer(&self, etag: &str, make: impl FnOnce() -> Response) -> Response {
-        let mut response = if self.holds(etag) {
-            let mut response = Response::new(Body::empty());
-            *response.status_mut() = StatusCode::NOT_MODIFIED;
-            response
-        } else {
-            make()
+        let response = match self.holds(etag) {
+            true => StatusCode::NOT_MODIFIED.into_response(),
+            false => make(),
         };
-        match HeaderValue::try_from(etag) {
-            Ok(value) => {
-                let headers = response.headers_mut();
-                headers.insert(header::ETAG, value);
-                // May be kept, but only by the caller, and only to ask again.
-                headers
-                    .insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-                response
-            }
-            Err(_) => ApiError::from(Error::internal()).into_response(),
-        }
+        with_etag(etag, response)
     }
 }
 

@@ -1,9 +1,6 @@
 //! `GET /v1/apps/:id`: the detail record.
 
-use axum::{
-    extract::State,
-    response::{IntoResponse as _, Response},
-};
+use axum::{extract::State, response::Response};
 use rookery_domain::ErrorCode;
 
 use super::record::AppRecordBody;
@@ -11,10 +8,9 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::{AppOwner, Readable},
-        conditional::IfNoneMatch,
-        reply::{RawJson, to_json},
+        conditional::tagged,
+        reply::to_json,
     },
-    pages::assets::strong_etag,
     state::AppState,
 };
 
@@ -31,11 +27,6 @@ pub const ERRORS: &[ErrorCode] = &[];
         (status = 304, description = "The caller has this answer already"),
     ),
 )]
-pub async fn get(
-    owner: AppOwner<Readable>,
-    State(state): State<AppState>,
-    cached: IfNoneMatch,
-) -> ApiResult<Response> {
-    let body = to_json(&AppRecordBody::of(&state, &owner.app).await?);
-    Ok(cached.answer(&strong_etag(body.as_bytes()), || RawJson(body).into_response()))
+pub async fn get(owner: AppOwner<Readable>, State(state): State<AppState>) -> ApiResult<Response> {
+    Ok(tagged(to_json(&AppRecordBody::of(&state, &owner.app).await?)))
 }

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use axum::{
-    extract::State,
-    response::{IntoResponse as _, Response},
-};
+use axum::{extract::State, response::Response};
 use rookery_actors::control::{AppList, AppsOf};
 use rookery_domain::{
     ErrorCode,
@@ -20,12 +17,11 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::ClaimedAgent,
-        conditional::IfNoneMatch,
+        conditional::tagged,
         params::StrictQuery,
-        reply::{Page, RawJson, to_json},
+        reply::{Page, to_json},
     },
     openapi::ids,
-    pages::assets::strong_etag,
     state::AppState,
 };
 
@@ -71,7 +67,6 @@ pub async fn list(
     caller: ClaimedAgent,
     State(state): State<AppState>,
     StrictQuery(query): StrictQuery<Query>,
-    cached: IfNoneMatch,
 ) -> ApiResult<Response> {
     let limit = PageLimit::of(query.limit)?.get();
     let whose = match query.org_id {
@@ -107,8 +102,7 @@ pub async fn list(
         owners.insert(id, owner.clone());
         items.push(AppRecordBody::new(&state, detail, owner));
     }
-    let body = to_json(&Page { items, next_cursor });
-    Ok(cached.answer(&strong_etag(body.as_bytes()), || RawJson(body).into_response()))
+    Ok(tagged(to_json(&Page { items, next_cursor })))
 }
 
 /// What a cursor is bound to: the account and the filter.

@@ -1,20 +1,15 @@
 //! `GET /v1/apps/:id/manifest`: the manifest as it was sent.
 
-use axum::{
-    extract::State,
-    response::{IntoResponse as _, Response},
-};
-use http::{HeaderValue, header};
+use axum::{extract::State, response::Response};
 use rookery_domain::ErrorCode;
 
 use crate::{
     error::ApiResult,
     http::{
         auth::permission::{AppOwner, Readable},
-        conditional::IfNoneMatch,
+        conditional::tagged,
     },
     openapi::shapes::AnyObject,
-    pages::assets::strong_etag,
     state::AppState,
 };
 
@@ -36,12 +31,7 @@ pub const ERRORS: &[ErrorCode] = &[];
 pub async fn manifest(
     owner: AppOwner<Readable>,
     State(state): State<AppState>,
-    cached: IfNoneMatch,
 ) -> ApiResult<Response> {
     let manifest = state.rooms.control().manifest_text(&owner.app).await?;
-    let etag = strong_etag(manifest.as_bytes());
-    Ok(cached.answer(&etag, || {
-        let json = HeaderValue::from_static("application/json");
-        ([(header::CONTENT_TYPE, json)], manifest.to_string()).into_response()
-    }))
+    Ok(tagged(manifest.to_string()))
 }

@@ -11,7 +11,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::{AppOwner, Readable},
-        conditional::IfNoneMatch,
+        conditional::with_etag,
     },
     pages::{
         assets::strong_etag,
@@ -38,13 +38,11 @@ pub const ERRORS: &[ErrorCode] = &[];
 pub async fn types(
     owner: AppOwner<Readable>,
     State(state): State<AppState>,
-    cached: IfNoneMatch,
 ) -> ApiResult<Response> {
     let record = owner.app.record();
     let source = state.rooms.control().page_source(record.id, record.version).await?;
     let text = format!("{SDK_D_TS}\n{}", typescript::declarations(&source.manifest));
     let etag = strong_etag(text.as_bytes());
-    Ok(cached.answer(&etag, || {
-        ([(header::CONTENT_TYPE, HeaderValue::from_static(TYPESCRIPT))], text).into_response()
-    }))
+    let content_type = [(header::CONTENT_TYPE, HeaderValue::from_static(TYPESCRIPT))];
+    Ok(with_etag(&etag, (content_type, text).into_response()))
 }
