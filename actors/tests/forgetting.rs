@@ -6,10 +6,15 @@ use rookery_actors::{
     app::message::{DeleteRow, Op, RowReply},
 };
 use rookery_domain::{
-    ErrorCode, app::AppRecord, id::ParticipantId, manifest::Visibility, principal::Caller,
+    ErrorCode,
+    app::AppRecord,
+    budget::{BudgetRecord, BudgetScope},
+    id::ParticipantId,
+    manifest::Visibility,
+    principal::Caller,
     time::DAY_S,
 };
-use rookery_storage::{commit::BudgetWrite, faults::Faults};
+use rookery_storage::faults::Faults;
 
 use crate::support::{Bench, Fate, NOW, create, paused, real::House, record, row};
 
@@ -103,13 +108,13 @@ async fn networks_that_share_a_counter_never_write_over_the_apps_own() {
     let house = House::open(Faults::default()).await;
     let public = AppRecord { visibility: Visibility::Public, ..record(house.owner) };
     house.store(public.clone(), manifest, Vec::new()).await;
-    let counter = |network: u64, count| {
+    let counter = |scope, count| {
         let day = i32::try_from(NOW.0 / 86_400_000_000).unwrap();
-        BudgetWrite { collection: "entries".into(), network, day, count }
+        BudgetRecord { collection: "entries".into(), scope, day, count }
     };
     // As many networks as are counted one by one, and all of them together.
-    let networks = (0..10_000).map(|n| counter((1 << 40) + n, 1));
-    let all = networks.chain([counter(0, 10_000)]).collect();
+    let networks = (0..10_000).map(|n| counter(BudgetScope::Network((1 << 40) + n), 1));
+    let all = networks.chain([counter(BudgetScope::App, 10_000)]).collect();
     house.commit(public.id, |group| group.writes.budgets = all).await;
     let app = house.runtime.apps().by_id(public.id).await.unwrap();
     let mut refused = Vec::new();
@@ -138,7 +143,12 @@ async fn a_budget_that_was_spent_a_day_early_is_free_again_after_the_next_midnig
         AppRecord { visibility: Visibility::Public, timezone: "UTC".into(), ..record(house.owner) };
     house.store(public.clone(), manifest, Vec::new()).await;
     let tomorrow = i32::try_from(NOW.0 / 86_400_000_000).unwrap() + 1;
-    let spent = BudgetWrite { collection: "entries".into(), network: 0, day: tomorrow, count: 1 };
+    let spent = BudgetRecord {
+        collection: "entries".into(),
+        scope: BudgetScope::App,
+        day: tomorrow,
+        count: 1,
+    };
     house.commit(public.id, |group| group.writes.budgets = vec![spent]).await;
     let app = house.runtime.apps().by_id(public.id).await.unwrap();
     let mut refused = Vec::new();

@@ -3,8 +3,8 @@
 //! What is not here: records, which have many columns, and what a driver makes of a column.
 
 use rookery_domain::{
-    Principal, PrincipalKind, Timestamp, app::AppStatus, credentials::CredentialStatus, id::*,
-    manifest::Visibility, orgs::OrgRole, secret::SecretHash,
+    Principal, PrincipalKind, Timestamp, app::AppStatus, budget::BudgetScope,
+    credentials::CredentialStatus, id::*, manifest::Visibility, orgs::OrgRole, secret::SecretHash,
 };
 use uuid::Uuid;
 
@@ -95,6 +95,24 @@ impl Column for Principal {
         let kind = PrincipalKind::from_code(i64::from(kind));
         let kind = kind.ok_or_else(|| columns.wrong(at, "is a principal of an unknown kind"))?;
         Ok(Self { kind, id })
+    }
+}
+
+/// What a write budget's counter counts, in a column: a network's hash, which is not 0, or 0 for all
+/// visitors of the app.
+pub(crate) const fn budget_network(scope: BudgetScope) -> i64 {
+    match scope {
+        BudgetScope::App => 0,
+        BudgetScope::Network(network) => network.cast_signed(),
+    }
+}
+
+impl Column for BudgetScope {
+    fn read<R: ReadColumns + ?Sized>(columns: &R, at: usize) -> Read<Self> {
+        Ok(match columns.int(at)?.cast_unsigned() {
+            0 => Self::App,
+            network => Self::Network(network),
+        })
     }
 }
 

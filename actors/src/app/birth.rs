@@ -7,14 +7,14 @@ use std::{
 
 use rookery_domain::{
     Error, Result, Timestamp,
-    budget::{BudgetCounters, BudgetRecord, BudgetScope},
+    budget::BudgetCounters,
     event::{Event, RowChange},
     json,
     manifest::{self, Manifest},
     timezone::Zone,
 };
 use rookery_storage::{
-    commit::{BudgetWrite, RowState},
+    commit::RowState,
     load::{LoadedApp, PoisonRow, Tombstone},
 };
 
@@ -97,8 +97,7 @@ pub(crate) fn working(
     }
     let zone = Zone::parse(&loaded.record.timezone).unwrap_or(Zone::UTC);
     let seq = loaded.head.last_seq;
-    let (budgets, moved) =
-        BudgetCounters::load(zone.day(now), loaded.budgets.into_iter().map(budget_record));
+    let (budgets, moved) = BudgetCounters::load(zone.day(now), loaded.budgets);
     let mut private = Private {
         collections: privates,
         tombs: tombs(loaded.tombstones, &loaded.poison),
@@ -122,7 +121,7 @@ pub(crate) fn working(
         tail,
     };
     let mut open = Open::default();
-    open.writes.budgets.extend(moved.into_iter().map(budget_write));
+    open.writes.budgets.extend(moved);
     Ok(Working { root, private, open, counted, last_at, latest })
 }
 
@@ -176,24 +175,6 @@ fn tombs(stored: Vec<Tombstone>, poison: &[PoisonRow]) -> HashMap<Arc<str>, Dige
         of_collection.insert(Digest::of(&one.key), tomb);
     }
     tombs
-}
-
-fn budget_record(write: BudgetWrite) -> BudgetRecord {
-    let scope = match write.network {
-        0 => BudgetScope::App,
-        network => BudgetScope::Network(network),
-    };
-    BudgetRecord { collection: write.collection, scope, day: write.day, count: write.count }
-}
-
-/// What storage holds of a counter.
-pub(super) fn budget_write(record: BudgetRecord) -> BudgetWrite {
-    let BudgetRecord { collection, scope, day, count } = record;
-    let network = match scope {
-        BudgetScope::App => 0,
-        BudgetScope::Network(network) => network,
-    };
-    BudgetWrite { collection, network, day, count }
 }
 
 /// The event, sharing the served row where it tells of that version, so that the content is in

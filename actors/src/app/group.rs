@@ -120,7 +120,7 @@ pub(crate) fn seal(
 ) -> (Group, InFlight) {
     let Open { mut writes, journal, traces, mut replies, alone, bytes: _ } = open;
     last_of_each(&mut writes.rows, |write| (write.collection.clone(), Digest::of(write.row.key())));
-    last_of_each(&mut writes.budgets, |write| (write.collection.clone(), write.network));
+    last_of_each(&mut writes.budgets, |write| (write.collection.clone(), write.scope));
     last_of_each(&mut writes.access, AccessWrite::key);
     for (port, _) in &mut replies {
         port.sealed();

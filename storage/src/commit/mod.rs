@@ -12,8 +12,8 @@ use rookery_domain::{Timestamp, id::AppId, trace::Trace};
 
 pub(crate) use self::writes::events_bytes;
 pub use self::writes::{
-    AccessWrite, AppWrite, BudgetWrite, ENTRY_BYTES, IdempotencyWrite, RowWrite, Scrub,
-    SpentChallenge, Writes, WritesMark,
+    AccessWrite, AppWrite, ENTRY_BYTES, IdempotencyWrite, RowWrite, Scrub, SpentChallenge, Writes,
+    WritesMark,
 };
 use crate::apps::KeptCounts;
 

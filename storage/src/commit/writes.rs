@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rookery_domain::{
     Timestamp,
     app::AppRecord,
+    budget::BudgetRecord,
     credentials::Credential,
     event::{Event, EventType},
     grants::Grant,
@@ -32,7 +33,7 @@ pub struct Writes {
     /// Feed events, with the numbers that follow each other.
     pub events: Vec<Arc<Event>>,
     /// Write-budget counters as they are afterwards.
-    pub budgets: Vec<BudgetWrite>,
+    pub budgets: Vec<BudgetRecord>,
     /// Challenge answers that are spent.
     pub spent_challenges: Vec<SpentChallenge>,
     /// Answers to be replayed for their idempotency keys.
@@ -213,19 +214,6 @@ pub struct Scrub {
     pub collection: Arc<str>,
     /// The key.
     pub key: Box<str>,
-}
-
-/// The value of one write-budget counter. One entry for each (collection, network) in a group.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BudgetWrite {
-    /// The collection.
-    pub collection: Arc<str>,
-    /// Keyed hash of the network; 0 counts all anonymous visitors together.
-    pub network: u64,
-    /// Calendar day in the app's timezone, days since 1970-01-01.
-    pub day: i32,
-    /// Writes on that day.
-    pub count: u32,
 }
 
 /// A challenge answer that can never be used again.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rookery_domain::{
     app::AppRecord,
+    budget::BudgetRecord,
     credentials::Credential,
     event::Event,
     grants::Grant,
@@ -18,7 +19,7 @@ use crate::{
     apps::record::app_columns,
     codec::{self, event_columns},
     columns::{FromColumns, Read, ReadColumns, Unreadable},
-    commit::{BudgetWrite, SpentChallenge, Totals},
+    commit::{SpentChallenge, Totals},
     credentials,
     error::{Result, StorageError},
 };
@@ -146,10 +147,10 @@ impl Assembly {
     }
 
     pub(super) fn budget(&mut self, columns: &impl ReadColumns) -> Result<()> {
-        let read = || -> Read<BudgetWrite> {
-            Ok(BudgetWrite {
+        let read = || -> Read<BudgetRecord> {
+            Ok(BudgetRecord {
                 collection: columns.get(0)?,
-                network: columns.int(1)?.cast_unsigned(),
+                scope: columns.get(1)?,
                 day: columns.get(2)?,
                 count: columns.get(3)?,
             })

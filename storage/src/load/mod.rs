@@ -13,12 +13,12 @@ mod sqlite;
 use std::sync::Arc;
 
 use rookery_domain::{
-    Timestamp, app::AppRecord, credentials::Credential, event::Event, grants::Grant, id::AppId,
-    members::Member, previews::Preview, row::Row,
+    Timestamp, app::AppRecord, budget::BudgetRecord, credentials::Credential, event::Event,
+    grants::Grant, id::AppId, members::Member, previews::Preview, row::Row,
 };
 
 use crate::{
-    commit::{BudgetWrite, RowState, SpentChallenge, Totals},
+    commit::{RowState, SpentChallenge, Totals},
     db::Db,
     error::Result,
 };
@@ -49,7 +49,7 @@ pub struct LoadedApp {
     pub poison: Vec<PoisonRow>,
     /// Write-budget counters from yesterday to the day after tomorrow: an app's calendar day begins at
     /// midnight of its own timezone, and tomorrow's count as well.
-    pub budgets: Vec<BudgetWrite>,
+    pub budgets: Vec<BudgetRecord>,
     /// Challenge answers that are spent and have not expired.
     pub spent_challenges: Vec<SpentChallenge>,
     /// Who may do what besides the owner.

@@ -5,6 +5,7 @@ use std::{pin::Pin, sync::Arc, task::Poll};
 use rookery_domain::{
     Timestamp,
     app::{AppRecord, AppStatus},
+    budget::{BudgetRecord, BudgetScope},
     event::{Event, EventType, RowChange},
     id::AppId,
     row::Row,
@@ -16,7 +17,7 @@ use rookery_storage::{
         create::{CreateOutcome, create},
     },
     commit::{
-        AppWrite, BudgetWrite, Epoch, Group, IdempotencyWrite, Outcome, RowState, RowWrite, Scrub,
+        AppWrite, Epoch, Group, IdempotencyWrite, Outcome, RowState, RowWrite, Scrub,
         SpentChallenge, Ticket, Totals, Writes,
     },
     faults::Faults,
@@ -110,9 +111,9 @@ impl Draft {
         self.0.totals =
             Totals { live: 7, trashed: 2, detached: 1, bytes: 4_711, trashed_bytes: 17 };
         self.0.collections = KeptCounts::of(extra_counts());
-        self.0.writes.budgets.push(BudgetWrite {
+        self.0.writes.budgets.push(BudgetRecord {
             collection: ENTRIES.into(),
-            network: u64::MAX - u64::from(seed),
+            scope: BudgetScope::Network(u64::MAX - u64::from(seed)),
             day: i32::try_from(NOW.0 / 86_400_000_000).unwrap(),
             count: 3,
         });

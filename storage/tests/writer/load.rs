@@ -6,7 +6,8 @@ use std::sync::{
 };
 
 use rookery_domain::{
-    Principal, PrincipalKind, Timestamp, app::AppStatus, event::EventType, id::AppId, row::Row,
+    Principal, PrincipalKind, Timestamp, app::AppStatus, budget::BudgetScope, event::EventType,
+    id::AppId, row::Row,
 };
 use rookery_storage::{
     Db,
@@ -124,7 +125,7 @@ contract! {
         assert_eq!(apps::head(&test.db, app).await.unwrap(), Some(head));
         assert_eq!(loaded.poison, []);
         assert_eq!(&*loaded.manifest, r#"{"collections":{}}"#);
-        assert_eq!(loaded.budgets[0].network, u64::MAX - 4);
+        assert_eq!(loaded.budgets[0].scope, BudgetScope::Network(u64::MAX - 4));
         assert_eq!(loaded.spent_challenges[0].id, [4; 32]);
 
         // A delete keeps no content in the feed; everything else is as it was written.

@@ -17,7 +17,6 @@ use serde_json::json;
 
 use super::Decision;
 use crate::app::{
-    birth::budget_write,
     deploy::unrestricted,
     message::{AppOp, Reply},
     working::Undo,
@@ -301,7 +300,7 @@ impl Decision<'_> {
             let before = Box::new(self.working.private.budgets.clone());
             let moved = self.working.private.budgets.move_back(zone.day(self.now));
             self.working.open.journal.push(Undo::Budgets(before));
-            self.working.open.writes.budgets.extend(moved.into_iter().map(budget_write));
+            self.working.open.writes.budgets.extend(moved);
             self.working.private.zone = zone;
         }
         self.working.root.record = record.clone();

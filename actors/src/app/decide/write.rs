@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 
 use super::Decision;
 use crate::app::{
-    birth::budget_write,
     message::{NewRow, RowFate, RowReply, UpsertRow},
     private::TombKind,
     rows::Digest,
@@ -217,7 +216,7 @@ impl Decision<'_> {
             return Err(error);
         }
         let records = self.working.private.budgets.records(&spent);
-        self.working.open.writes.budgets.extend(records.into_iter().flatten().map(budget_write));
+        self.working.open.writes.budgets.extend(records.into_iter().flatten());
         self.working.open.journal.push(Undo::Budget(spent));
         Ok(())
     }

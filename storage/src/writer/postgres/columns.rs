@@ -8,7 +8,7 @@ use sqlx::{Arguments as _, postgres::PgArguments};
 
 use crate::{
     commit::{Epoch, Group},
-    values::{PrincipalBytes, principal_bytes},
+    values::{PrincipalBytes, budget_network, principal_bytes},
 };
 
 /// `columns!(Table of group: item in list => { column: Type = value, .. })`: what the groups of a batch
@@ -87,7 +87,7 @@ columns!(Events of group: event in &group.writes.events => {
 
 columns!(Budgets of group: budget in &group.writes.budgets => {
     collection: &'g str = &budget.collection,
-    network: i64 = budget.network.cast_signed(),
+    network: i64 = budget_network(budget.scope),
     day: i64 = budget.day.into(),
     count: i64 = budget.count.into(),
 });

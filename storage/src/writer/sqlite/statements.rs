@@ -8,7 +8,7 @@ use rusqlite::{Connection, Result, Statement, ToSql};
 
 use crate::{
     commit::{Epoch, Group, RowState, RowWrite, Scrub},
-    values::principal_bytes,
+    values::{budget_network, principal_bytes},
 };
 
 /// Binds the values to `?1`, `?2`, ... and runs the statement; the number of rows changed.
@@ -255,7 +255,7 @@ impl<'c> Statements<'c> {
                 self.budget,
                 &uuid.as_bytes()[..],
                 &*budget.collection,
-                budget.network.cast_signed(),
+                budget_network(budget.scope),
                 budget.day,
                 budget.count,
             )?;
