@@ -10,7 +10,7 @@ use rookery_actors::{
 use rookery_domain::{
     app::{AppRecord, AppStatus},
     event::{Event, EventType},
-    idempotency::KEPT_FOR_S,
+    idempotency::{IdempotentRequest, KEPT_FOR_S, StoredResponse},
     limits::Limits,
     retention::RetentionPatch,
 };
@@ -100,19 +100,16 @@ async fn more_feeds_than_one_round_prunes_are_gone_through_one_after_another() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn more_answers_than_one_round_forgets_go_in_the_next_one_soon() {
+async fn more_responses_than_one_round_forgets_go_in_the_next_one_soon() {
     let house = House::open(Faults::default()).await;
     let app = record(house.owner);
     house.store(app.clone(), MANIFEST, Vec::new()).await;
-    let answer = |number: u64| {
+    let response = |number: u64| {
         let mut scope = [0; 32];
         scope[..8].copy_from_slice(&number.to_be_bytes());
         IdempotencyWrite {
-            scope,
-            body_hash: [9; 32],
-            status: 201,
-            location: None,
-            body: "{}".into(),
+            request: IdempotentRequest { scope, body_hash: [9; 32] },
+            response: StoredResponse { status: 201, location: None, body: "{}".into() },
             created_at: NOW,
             seq: 0,
             collection: None,
@@ -120,7 +117,7 @@ async fn more_answers_than_one_round_forgets_go_in_the_next_one_soon() {
         }
     };
     house
-        .commit(app.id, |group| group.writes.idempotency = (0..10_001).map(answer).collect())
+        .commit(app.id, |group| group.writes.idempotency = (0..10_001).map(response).collect())
         .await;
     house.clock.set(NOW.plus_seconds(KEPT_FOR_S));
     assert_eq!(round(&house, WorkerKind::Sweeper).await, (0, true));

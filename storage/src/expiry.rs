@@ -92,12 +92,12 @@ pub async fn sweep(db: &Db, ended_before: Timestamp) -> Result<bool> {
     Ok(more)
 }
 
-/// Answers of [`crate::idempotency::global`] that are not given again any more. One chunk; `true`
+/// Responses of [`crate::idempotency::global`] that are not given again any more. One chunk; `true`
 /// when more may be left.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn sweep_answers(db: &Db, now: Timestamp) -> Result<bool> {
+pub async fn sweep_responses(db: &Db, now: Timestamp) -> Result<bool> {
     let deleted = db
         .execute(
             "delete from idempotency_global where created_at <= $1 and scope in

@@ -1,7 +1,7 @@
-//! What an app keeps beside its rows, by bytes: the events of its feed, and the answers that
+//! What an app keeps beside its rows, by bytes: the events of its feed, and the responses that
 //! idempotency keys replay. `app_head.history_bytes` grows with each commit and is never less than
 //! what is there; it is counted anew before anything is deleted because of it. By number and by age
-//! the [`feed`](crate::feed) is pruned, which takes events by their bytes as well, and answers
+//! the [`feed`](crate::feed) is pruned, which takes events by their bytes as well, and responses
 //! where [expiry](crate::expiry) is.
 
 use rookery_domain::{Timestamp, id::AppId};
@@ -18,8 +18,8 @@ use crate::{
 pub struct History {
     /// Of events.
     pub events: u64,
-    /// Of answers.
-    pub answers: u64,
+    /// Of responses.
+    pub responses: u64,
 }
 
 /// What an app keeps, where its head says that this is more than `bytes` and a count confirms it.
@@ -40,8 +40,8 @@ pub async fn more_than(db: &Db, app: AppId, bytes: u64) -> Result<Option<History
             args![app, ENTRY_BYTES as u64, bytes],
         )
         .await?;
-    let Some((told, events, answers)) = found else { return Ok(None) };
-    let too_much = told - events - answers;
+    let Some((told, events, responses)) = found else { return Ok(None) };
+    let too_much = told - events - responses;
     if too_much > 0 {
         // What was added meanwhile stays.
         db.execute(
@@ -52,15 +52,15 @@ pub async fn more_than(db: &Db, app: AppId, bytes: u64) -> Result<Option<History
         .await?;
     }
     let unsigned = |bytes: i64| bytes.max(0).cast_unsigned();
-    let found = History { events: unsigned(events), answers: unsigned(answers) };
-    Ok(Some(found).filter(|found| found.events + found.answers > bytes))
+    let found = History { events: unsigned(events), responses: unsigned(responses) };
+    Ok(Some(found).filter(|found| found.events + found.responses > bytes))
 }
 
-/// The time up to which answers must go for so many `bytes` of the oldest. It holds nobody up.
+/// The time up to which responses must go for so many `bytes` of the oldest. It holds nobody up.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn oldest_answers(db: &Db, app: AppId, bytes: u64) -> Result<Option<Timestamp>> {
+pub async fn oldest_responses(db: &Db, app: AppId, bytes: u64) -> Result<Option<Timestamp>> {
     db.value(
         "select created_at from (
              select created_at, sum($2 + octet_length(body)) over (order by created_at, scope)
@@ -72,11 +72,11 @@ pub async fn oldest_answers(db: &Db, app: AppId, bytes: u64) -> Result<Option<Ti
     .await
 }
 
-/// Deletes answers that were given up to a time, at most [`PRUNE_CHUNK`]; whether there may be more.
+/// Deletes responses that were given up to a time, at most [`PRUNE_CHUNK`]; whether there may be more.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn forget_answers(db: &Db, app: AppId, through: Timestamp) -> Result<bool> {
+pub async fn forget_responses(db: &Db, app: AppId, through: Timestamp) -> Result<bool> {
     db.transaction((app, through), |tx, (app, through)| Box::pin(forget_in(tx, *app, *through)))
         .await
 }

@@ -3,6 +3,7 @@
 use rookery_domain::{
     Timestamp,
     id::{AgentId, AppId, DeviceId, OrgId, TransferId},
+    idempotency::{IdempotentRequest, StoredResponse},
     orgs::OrgRole,
 };
 use rookery_storage::{
@@ -52,12 +53,9 @@ fn no_record_shows_what_must_not_be_in_a_log() {
         };
         let role = OrgRole::Member;
         let member = NewMember { org: OrgId::new(), by: id, email: email(), role, members_max: 9 };
-        let answer = IdempotencyWrite {
-            scope: hash().0,
-            body_hash: hash().0,
-            status: 201,
-            location: None,
-            body: email(),
+        let response = IdempotencyWrite {
+            request: IdempotentRequest { scope: hash().0, body_hash: hash().0 },
+            response: StoredResponse { status: 201, location: None, body: email() },
             created_at: NOW,
             seq: 1,
             collection: None,
@@ -76,7 +74,7 @@ fn no_record_shows_what_must_not_be_in_a_log() {
             format!("{:?}", record(id, "notes")),
             format!("{ada:?} {key:?} {stored:?} {:?} {session:?}", new_session()),
             format!("{grant:?} {visitor:?} {device:?} {link:?} {found:?} {flow:?}"),
-            format!("{transfer:?} {member:?} {answer:?}"),
+            format!("{transfer:?} {member:?} {response:?}"),
         ] {
             let hides = ["171", "@", "sealed\""].iter().all(|word| !shown.contains(word));
             assert!(hides, "{shown}");

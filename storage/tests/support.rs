@@ -274,7 +274,7 @@ pub(crate) fn new_app(owner: HumanId, slug: &str, rows: &[Arc<Row>]) -> NewApp {
             })
             .collect(),
         apps_max: AppsMax { kept: 100, trashed: 100 },
-        answer: None,
+        response: None,
     }
 }
 

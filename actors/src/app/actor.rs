@@ -8,8 +8,7 @@ use std::{collections::VecDeque, sync::Arc};
 use arc_swap::ArcSwap;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use rookery_domain::{
-    Error, Result, app::AppStatus, idempotency::StoredResponse, meters::Flow, principal::Caller,
-    timezone::Zone, transfers,
+    Error, Result, app::AppStatus, meters::Flow, principal::Caller, timezone::Zone, transfers,
 };
 use rookery_storage::commit::{Abort, IdempotencyWrite, Outcome};
 use tokio::time::Instant;
@@ -202,17 +201,13 @@ impl App {
             None => render::to_keep(reply, &location_base),
         };
         let Some(response) = response else { return };
-        let StoredResponse { status, location, body } = response.clone();
         let (root, now) = (&self.working.root, self.env.clock.now());
         let seq = root.seq;
-        self.working.private.responses.remember(request, root.group, now, response);
-        self.working.open.journal.push(Undo::Answer(request.scope));
-        self.working.open.write_answer(IdempotencyWrite {
-            scope: request.scope,
-            body_hash: request.body_hash,
-            status,
-            location,
-            body,
+        self.working.private.responses.remember(request, root.group, now, response.clone());
+        self.working.open.journal.push(Undo::Response(request.scope));
+        self.working.open.write_response(IdempotencyWrite {
+            request,
+            response,
             created_at: now,
             seq,
             collection,

@@ -63,10 +63,10 @@ impl Open {
         self.writes.events.push(event);
     }
 
-    /// Writes the answer of an idempotency key.
-    pub(crate) fn write_answer(&mut self, answer: IdempotencyWrite) {
-        self.bytes += ENTRY_BYTES + answer.body.len();
-        self.writes.idempotency.push(answer);
+    /// Writes the response of an idempotency key.
+    pub(crate) fn write_response(&mut self, write: IdempotencyWrite) {
+        self.bytes += ENTRY_BYTES + write.response.body.len();
+        self.writes.idempotency.push(write);
     }
 
     /// How far it has come.

@@ -53,7 +53,7 @@ pub(crate) enum Undo {
         before: Option<Tomb>,
     },
     Spent([u8; 32]),
-    Answer([u8; 32]),
+    Response([u8; 32]),
     Budget(Reservation),
     /// The counters before the timezone changed: in a later day they begin anew.
     Budgets(Box<BudgetCounters>),
@@ -146,7 +146,7 @@ impl Working {
                 Undo::Spent(id) => {
                     self.private.spent.remove(&id);
                 }
-                Undo::Answer(scope) => self.private.responses.forget(&scope),
+                Undo::Response(scope) => self.private.responses.forget(&scope),
                 Undo::Budget(spent) => self.private.budgets.give_back(&spent),
                 Undo::Budgets(before) => self.private.budgets = *before,
                 Undo::Rows { reserved, replaced } => self.counted.take_back(reserved, replaced),

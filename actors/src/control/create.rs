@@ -130,7 +130,7 @@ impl Control {
         }
     }
 
-    /// The answer that this request got before, by its idempotency key. A repeated request must
+    /// The response that this request got before, by its idempotency key. A repeated request must
     /// find it before it meets a rule that the first one has changed the ground of: the slug is
     /// taken now, by the first one's app.
     async fn first_response(&self, request: &CreateApp) -> Result<Option<StoredResponse>> {
@@ -289,7 +289,7 @@ impl Control {
                 totals: prepared.seeds.totals,
                 collections: KeptCounts::of(created.collections.iter().cloned()),
                 apps_max,
-                answer: request.idempotency.as_ref().map(|keep| keep.of(&created)),
+                response: request.idempotency.as_ref().map(|keep| keep.of(&created)),
             };
             let outcome = create::create(&self.db, app).await;
             if matches!(outcome, Err(StorageError::MaybeCommitted(_))) {

@@ -33,8 +33,8 @@ const TOUR_EVERY: Duration = Duration::from_secs(600);
 /// An app that added this many times what it may keep is looked at without waiting for the tour.
 /// Pruning makes everybody's commits wait, so it is not done sooner than it has to be.
 const FAST_TIMES: u64 = 4;
-/// Answers may take one part in this many of what an app keeps beside its rows.
-const ANSWERS_PART: u64 = 4;
+/// Responses may take one part in this many of what an app keeps beside its rows.
+const RESPONSES_PART: u64 = 4;
 /// Feeds that one round prunes.
 const FEEDS_MAX: u32 = 500;
 /// Most steps that one round takes on one feed; each deletes a bounded number of events.
@@ -187,20 +187,20 @@ pub(super) async fn feeds(context: &Context) -> Result<Round> {
     Ok(round)
 }
 
-/// Counts anew what an app keeps beside its rows, if that seems too much, and deletes answers beyond
+/// Counts anew what an app keeps beside its rows, if that seems too much, and deletes responses beyond
 /// their part of it.
-async fn answers(context: &Context, app: AppId, bytes: u64) -> Result<()> {
+async fn responses(context: &Context, app: AppId, bytes: u64) -> Result<()> {
     let Some(found) = history::more_than(&context.db, app, bytes).await? else { return Ok(()) };
-    let excess = found.answers.saturating_sub(bytes / ANSWERS_PART);
+    let excess = found.responses.saturating_sub(bytes / RESPONSES_PART);
     if excess == 0 {
         return Ok(());
     }
-    let Some(through) = history::oldest_answers(&context.db, app, excess).await? else {
+    let Some(through) = history::oldest_responses(&context.db, app, excess).await? else {
         return Ok(());
     };
     for _ in 0..STEPS_MAX {
         let began = Instant::now();
-        if context.is_stopping() || !history::forget_answers(&context.db, app, through).await? {
+        if context.is_stopping() || !history::forget_responses(&context.db, app, through).await? {
             break;
         }
         yield_to_writers(began).await;
@@ -216,8 +216,8 @@ async fn yield_to_writers(began: Instant) {
 /// Prunes one feed; a failure is logged and holds up nobody else.
 async fn feed(context: &Context, app: AppId, keep: feed::FeedRetention) -> Round {
     let mut round = Round::default();
-    if let Err(error) = answers(context, app, keep.bytes).await {
-        warn!(app.id = %app, %error, "its answers could not be pruned");
+    if let Err(error) = responses(context, app, keep.bytes).await {
+        warn!(app.id = %app, %error, "its responses could not be pruned");
         return round;
     }
     for _ in 0..STEPS_MAX {

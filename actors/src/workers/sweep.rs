@@ -172,7 +172,7 @@ async fn decide(context: &Context, app: AppId, op: AppOp) -> Result<u64> {
     }
 }
 
-/// Forgets sessions, codes, answers, spent challenges, counters of past days and unused assets;
+/// Forgets sessions, codes, responses, spent challenges, counters of past days and unused assets;
 /// whether more is left of any of them.
 async fn expired(context: &Context) -> Result<bool> {
     let db = &context.db;
@@ -183,7 +183,7 @@ async fn expired(context: &Context) -> Result<bool> {
     // Yesterday is today still in the timezone farthest west; the day after tomorrow is tomorrow
     // already in the one farthest east.
     let days = day.saturating_sub(1)..=day.saturating_add(2);
-    let (mut records, mut answers, mut global, mut spent) = (true, true, true, true);
+    let (mut records, mut responses, mut global, mut spent) = (true, true, true, true);
     let mut blobs = Some(context.positions.lock().blobs);
     for _ in 0..CHUNKS_MAX {
         if context.is_stopping() {
@@ -194,19 +194,19 @@ async fn expired(context: &Context) -> Result<bool> {
             records = expiry::sweep(db, now).await?;
         }
         if global {
-            global = expiry::sweep_answers(db, now).await?;
+            global = expiry::sweep_responses(db, now).await?;
         }
         if let Some(after) = blobs {
             blobs = expiry::sweep_blobs(db, unseen_since, after).await?.map(Some);
             context.positions.lock().blobs = blobs.flatten();
         }
-        if answers {
-            answers = idempotency::forget_expired(db, now).await? >= chunk;
+        if responses {
+            responses = idempotency::forget_expired(db, now).await? >= chunk;
         }
         if spent {
             spent = idempotency::forget_spent(db, now, days.clone()).await? >= chunk;
         }
-        if !(records || global || blobs.is_some() || answers || spent) {
+        if !(records || global || blobs.is_some() || responses || spent) {
             return Ok(false);
         }
     }

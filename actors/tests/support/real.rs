@@ -142,7 +142,7 @@ impl House {
             totals: Totals::default(),
             collections: KeptCounts::of([]),
             apps_max: AppsMax { kept: u64::MAX >> 1, trashed: u64::MAX >> 1 },
-            answer: None,
+            response: None,
             record,
         };
         assert_eq!(create::create(&self.db, app).await.unwrap(), CreateOutcome::Created);

@@ -17,12 +17,12 @@ use rookery_domain::{
     app::{AppRecord, AppStatus},
     event::Event,
     id::{AppId, HumanId},
-    idempotency::{FirstResponse, StoredResponse},
+    idempotency::FirstResponse,
     row::Row,
 };
 use rookery_storage::{
     apps::CollectionCounts,
-    commit::{Abort, Group, Outcome, RowState, Totals},
+    commit::{Abort, Group, IdempotencyWrite, Outcome, RowState, Totals},
     feed::EventPage,
     load::{Head, LoadedApp},
     trash::{TrashCursor, TrashPage},
@@ -70,7 +70,7 @@ struct State {
     hold: bool,
     submitted: u64,
     settled: watch::Sender<u64>,
-    answers: HashMap<[u8; 32], FirstResponse>,
+    responses: HashMap<[u8; 32], FirstResponse>,
     loads: u64,
     panic_at_load: bool,
     trash_reads: u64,
@@ -291,12 +291,10 @@ impl State {
             self.violations.push(format!("a unique value twice: {emails:?}"));
         }
         app.history.insert(group.seq, Arc::new(picture));
-        for answer in &group.writes.idempotency {
-            let (status, location) = (answer.status, answer.location.clone());
-            let kept = StoredResponse { status, location, body: answer.body.clone() };
-            let first = FirstResponse { body_hash: answer.body_hash, response: kept };
-            if self.answers.insert(answer.scope, first).is_some() {
-                self.violations.push("two first answers for one idempotency key".to_owned());
+        for IdempotencyWrite { request, response, .. } in &group.writes.idempotency {
+            let first = FirstResponse { body_hash: request.body_hash, response: response.clone() };
+            if self.responses.insert(request.scope, first).is_some() {
+                self.violations.push("two first responses for one idempotency key".to_owned());
             }
         }
     }
@@ -476,6 +474,6 @@ impl AppStore for FakeStore {
     }
 
     fn first_response(&self, scope: [u8; 32]) -> Stored<Option<FirstResponse>> {
-        ready(self.lock().answers.get(&scope).cloned())
+        ready(self.lock().responses.get(&scope).cloned())
     }
 }

@@ -37,7 +37,7 @@ pub struct NewApp {
     /// Apps that the account may have.
     pub apps_max: AppsMax,
     /// The first response to be replayed for an idempotency key.
-    pub answer: Option<NewResponse>,
+    pub response: Option<NewResponse>,
 }
 
 /// How it ended. Only `Created` has changed anything.
@@ -74,14 +74,14 @@ pub async fn create(db: &Db, app: NewApp) -> Result<CreateOutcome> {
     .await
 }
 
-/// Checks the account and writes what only one can have: the answer's scope and the slug.
+/// Checks the account and writes what only one can have: the response's scope and the slug.
 async fn decide(tx: &mut Tx, app: &NewApp) -> Result<CreateOutcome> {
     let record = &app.record;
     if !humans::lock_open(tx, record.owner).await? {
         return Ok(CreateOutcome::NoSuchAccount);
     }
-    if let Some(answer) = &app.answer
-        && let Some(first) = global::put_in(tx, answer, Some(record.id)).await?
+    if let Some(response) = &app.response
+        && let Some(first) = global::put_in(tx, response, Some(record.id)).await?
     {
         return Ok(CreateOutcome::Answered(first));
     }

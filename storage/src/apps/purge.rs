@@ -13,7 +13,7 @@ use crate::{
 /// Rows that one step deletes at most.
 pub const CHUNK: u32 = 1_000;
 
-/// Bytes of rows, events or answers that one step deletes, but for the last: what is deleted is
+/// Bytes of rows, events or responses that one step deletes, but for the last: what is deleted is
 /// overwritten, and on SQLite every commit waits for it.
 pub const CHUNK_BYTES: i64 = 4 << 20;
 

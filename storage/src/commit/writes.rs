@@ -1,4 +1,4 @@
-//! What a group writes: rows, events, answers and all that goes with them.
+//! What a group writes: rows, events, responses and all that goes with them.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use rookery_domain::{
     event::{Event, EventType},
     grants::Grant,
     id::TransferId,
+    idempotency::{IdempotentRequest, StoredResponse},
     limits::AppsMax,
     members::Member,
     previews::Preview,
@@ -20,7 +21,7 @@ use rookery_domain::{
 use super::RowState;
 use crate::{participants::LASTING_TTL_S, versions::NewVersion};
 
-/// What a row, an event or an answer costs beside its content.
+/// What a row, an event or a stored response costs beside its content.
 pub const ENTRY_BYTES: usize = 256;
 
 /// What is written together, each list in the order in which it was decided.
@@ -36,7 +37,7 @@ pub struct Writes {
     pub budgets: Vec<BudgetRecord>,
     /// Challenge answers that are spent.
     pub spent_challenges: Vec<SpentChallenge>,
-    /// Answers to be replayed for their idempotency keys.
+    /// First responses, to be replayed for their idempotency keys.
     pub idempotency: Vec<IdempotencyWrite>,
     /// A change of the app's record, or a new version.
     pub app_write: Option<Box<AppWrite>>,
@@ -106,10 +107,10 @@ impl Writes {
         let rows: usize = self.rows.iter().map(|write| write.row.data().len()).sum();
         let events: usize =
             self.events.iter().map(|event| content(event).map_or(0, str::len)).sum();
-        let answers: usize = self.idempotency.iter().map(|record| record.body.len()).sum();
+        let responses: usize = self.idempotency.iter().map(|write| write.response.body.len()).sum();
         let version = self.app_write.as_ref().and_then(|write| write.version.as_ref());
         let version = version.map_or(0, NewVersion::content_bytes);
-        entries * ENTRY_BYTES + rows + events + answers + version
+        entries * ENTRY_BYTES + rows + events + responses + version
     }
 
     /// The visitors with a token alone who leave something in this group, and until when each is kept
@@ -127,11 +128,12 @@ impl Writes {
         seen
     }
 
-    /// Bytes that it adds to what the app keeps beside its rows: events and answers.
+    /// Bytes that it adds to what the app keeps beside its rows: events and responses.
     #[must_use]
     pub fn history_bytes(&self) -> u64 {
-        let answers = self.stored_answers().map(|answer| ENTRY_BYTES + answer.body.len());
-        events_bytes(&self.events) + answers.sum::<usize>() as u64
+        let responses =
+            self.stored_responses().map(|write| ENTRY_BYTES + write.response.body.len());
+        events_bytes(&self.events) + responses.sum::<usize>() as u64
     }
 
     /// Whether this group purges the row, so that nothing in it may keep its content.
@@ -160,13 +162,13 @@ impl Writes {
         (!purged_later).then_some(content)
     }
 
-    /// The answers that may be stored: none that quotes a row which a later purge of the same group
+    /// The responses that may be stored: none that quotes a row which a later purge of the same group
     /// destroys. One that was given after the purge quotes what came under the key since.
-    pub(crate) fn stored_answers(&self) -> impl Iterator<Item = &IdempotencyWrite> {
-        self.idempotency.iter().filter(|answer| {
-            let Some(collection) = &answer.collection else { return true };
-            let mut keys = answer.row_keys.iter();
-            !keys.any(|key| self.purges_after(answer.seq, collection, key))
+    pub(crate) fn stored_responses(&self) -> impl Iterator<Item = &IdempotencyWrite> {
+        self.idempotency.iter().filter(|write| {
+            let Some(collection) = &write.collection else { return true };
+            let mut keys = write.row_keys.iter();
+            !keys.any(|key| self.purges_after(write.seq, collection, key))
         })
     }
 }
@@ -228,16 +230,10 @@ pub struct SpentChallenge {
 /// A first response, kept for 24 hours and replayed for the same key and body.
 #[derive(Clone, PartialEq, Eq)]
 pub struct IdempotencyWrite {
-    /// SHA-256 of principal, route, app and key.
-    pub scope: [u8; 32],
-    /// SHA-256 of the request's body.
-    pub body_hash: [u8; 32],
-    /// The answer's status.
-    pub status: u16,
-    /// The answer's `Location`, where it had one.
-    pub location: Option<String>,
-    /// The answer's body, without secrets.
-    pub body: String,
+    /// The request that it answers.
+    pub request: IdempotentRequest,
+    /// The response to it.
+    pub response: StoredResponse,
     /// When it was made.
     pub created_at: Timestamp,
     /// The app's newest event at that time: what is purged later is gone from it.
@@ -248,10 +244,10 @@ pub struct IdempotencyWrite {
     pub row_keys: Box<[Box<str>]>,
 }
 
-rookery_domain::shown!(IdempotencyWrite: status, created_at, seq, collection);
+rookery_domain::shown!(IdempotencyWrite: created_at, seq, collection);
 
 impl IdempotencyWrite {
-    /// The key of the single row it quotes: as most answers quote one, it has a column of its own.
+    /// The key of the single row it quotes: as most responses quote one, it has a column of its own.
     pub(crate) fn row_key(&self) -> Option<&str> {
         match &*self.row_keys {
             [key] => Some(key),

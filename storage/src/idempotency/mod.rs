@@ -1,4 +1,4 @@
-//! Answers kept for their idempotency keys.
+//! Responses kept for their idempotency keys.
 //!
 //! Those of an app's routes are written with the group they answer, by the writer; a purge removes
 //! those that quote the purged row. Here they are found and forgotten; what is renewed meanwhile
@@ -65,7 +65,7 @@ pub async fn find(db: &Db, scope: [u8; 32], now: Timestamp) -> Result<Option<Fir
     .await
 }
 
-/// Deletes answers older than 24 hours, at most [`FORGET_CHUNK`]; how many. Fewer than the chunk
+/// Deletes responses older than 24 hours, at most [`FORGET_CHUNK`]; how many. Fewer than the chunk
 /// means that none is left.
 ///
 /// # Errors

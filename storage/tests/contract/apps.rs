@@ -21,14 +21,10 @@ use crate::{
     writer::kit::mark,
 };
 
-fn answer(scope: [u8; 32], body: &str) -> NewResponse {
+fn response(scope: [u8; 32], body: &str) -> NewResponse {
     let location = Some("/v1/apps/x".into());
-    let answer = StoredResponse { status: 201, location, body: body.into() };
-    NewResponse {
-        request: IdempotentRequest { scope, body_hash: [1; 32] },
-        response: answer,
-        now: NOW,
-    }
+    let response = StoredResponse { status: 201, location, body: body.into() };
+    NewResponse { request: IdempotentRequest { scope, body_hash: [1; 32] }, response, now: NOW }
 }
 
 contract! {
@@ -150,7 +146,7 @@ contract! {
         assert_eq!(apps::account_sums(db, owner).await.unwrap().apps, 1);
     }
 
-    async fn a_repeated_creation_is_answered_with_the_first_answer(test: &TestDb) {
+    async fn a_repeated_creation_is_answered_with_the_first_response(test: &TestDb) {
         let db = &test.db;
         let owner = human(db, "ada@example.com").await.id;
         let scope = hash().0;
@@ -158,13 +154,13 @@ contract! {
             let db = db.clone();
             async move {
                 let app = new_app(owner, &format!("app-{i}"), &[]);
-                let answer = Some(answer(scope, &format!("body {i}")));
-                create::create(&db, NewApp { answer, ..app }).await.unwrap()
+                let response = Some(response(scope, &format!("body {i}")));
+                create::create(&db, NewApp { response, ..app }).await.unwrap()
             }
         })
         .await;
         let created = outcomes.iter().position(|o| *o == CreateOutcome::Created).unwrap();
-        let NewResponse { request, response, .. } = answer(scope, &format!("body {created}"));
+        let NewResponse { request, response, .. } = response(scope, &format!("body {created}"));
         let first = FirstResponse { body_hash: request.body_hash, response };
         for (i, outcome) in outcomes.into_iter().enumerate() {
             if i != created {
@@ -174,14 +170,14 @@ contract! {
         assert_eq!(number(db, "select count(*) from apps").await, 1);
     }
 
-    async fn a_refused_creation_stores_no_answer(test: &TestDb) {
+    async fn a_refused_creation_stores_no_response(test: &TestDb) {
         let db = &test.db;
         let owner = human(db, "ada@example.com").await.id;
         create::create(db, new_app(owner, "taken", &[])).await.unwrap();
         let scope = hash().0;
-        let app = NewApp { answer: Some(answer(scope, "first")), ..new_app(owner, "taken", &[]) };
+        let app = NewApp { response: Some(response(scope, "first")), ..new_app(owner, "taken", &[]) };
         assert_eq!(create::create(db, app).await.unwrap(), CreateOutcome::SlugTaken);
-        let app = NewApp { answer: Some(answer(scope, "second")), ..new_app(owner, "free", &[]) };
+        let app = NewApp { response: Some(response(scope, "second")), ..new_app(owner, "free", &[]) };
         assert_eq!(create::create(db, app).await.unwrap(), CreateOutcome::Created);
     }
 

@@ -140,9 +140,9 @@ contract! {
         assert_eq!(keep(db, ada, next.clone()).await, Ok(true));
         assert_eq!(global::find(db, scope, day).await.unwrap(), Some(first(next)));
         let just_before = day.plus_seconds(KEPT_FOR_S - 1);
-        assert!(!expiry::sweep_answers(db, just_before).await.unwrap());
+        assert!(!expiry::sweep_responses(db, just_before).await.unwrap());
         assert!(global::find(db, scope, just_before).await.unwrap().is_some());
-        expiry::sweep_answers(db, day.plus_seconds(KEPT_FOR_S)).await.unwrap();
+        expiry::sweep_responses(db, day.plus_seconds(KEPT_FOR_S)).await.unwrap();
         assert_eq!(number(db, "select count(*) from idempotency_global").await, 0);
     }
 }
@@ -186,7 +186,7 @@ fn what_is_renewed_while_a_sweep_waits_for_it_stays() {
             let db = db.clone();
             async move {
                 expiry::sweep(&db, now).await.unwrap();
-                expiry::sweep_answers(&db, now).await.unwrap();
+                expiry::sweep_responses(&db, now).await.unwrap();
                 idempotency::forget_expired(&db, now).await.unwrap();
                 idempotency::forget_spent(&db, now, 9..=9).await.unwrap();
             }

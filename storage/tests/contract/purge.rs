@@ -104,13 +104,13 @@ contract! {
         let db = &test.db;
         let owner = human(db, "ada@example.com").await.id;
         let scope = hash().0;
-        let answer = StoredResponse { status: 201, location: None, body: "{}".into() };
+        let response = StoredResponse { status: 201, location: None, body: "{}".into() };
         let mut app = new_app(owner, "old", &[row("a", "{}")]);
         app.record.status = AppStatus::Deleted;
         let id = app.record.id;
         let request = IdempotentRequest { scope, body_hash: [1; 32] };
-        let answer = NewResponse { request, response: answer, now: NOW };
-        create::create(db, NewApp { answer: Some(answer), ..app }).await.unwrap();
+        let response = NewResponse { request, response, now: NOW };
+        create::create(db, NewApp { response: Some(response), ..app }).await.unwrap();
         let visitor = Participant { app: id, ..visitor(CameBy::Anonymous) };
         participants::create(db, &visitor).await.unwrap();
         session_grants::create(db, &session_grant(id, owner), NOW, KeepResponse::nothing()).await.unwrap();

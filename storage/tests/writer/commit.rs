@@ -247,29 +247,29 @@ contract! {
         assert_eq!(keys(&load(&test.db, app).await), ["a"]);
     }
 
-    async fn a_purge_leaves_no_content_in_rows_events_and_answers(test: &TestDb) {
+    async fn a_purge_leaves_no_content_in_rows_events_and_responses(test: &TestDb) {
         let secret = row("a", r#"{"secret":"canary"}"#);
         let other = row("b", r#"{"kept":true}"#);
         let app = deploy_with(test, "notes", &[Arc::clone(&secret), Arc::clone(&other)]).await;
         let writer = start(&test.db).await;
-        let answers = Draft::new(app, 3)
+        let responses = Draft::new(app, 3)
             .row(EventType::RowUpdated, RowState::Live, Arc::clone(&secret))
-            .answer([1; 32], &["a"])
-            .answer([2; 32], &["b"])
-            .answer([3; 32], &["b", "a"])
-            .answer([4; 32], &["b", "\"a\" é"])
-            .answer([5; 32], &[]);
-        assert_eq!(answers.commit(&writer).await, Outcome::Committed);
+            .response([1; 32], &["a"])
+            .response([2; 32], &["b"])
+            .response([3; 32], &["b", "a"])
+            .response([4; 32], &["b", "\"a\" é"])
+            .response([5; 32], &[]);
+        assert_eq!(responses.commit(&writer).await, Outcome::Committed);
         // Within one group: written, then purged, and answered in between.
         let purge = Draft::new(app, 4)
             .row(EventType::RowUpdated, RowState::Live, Arc::clone(&secret))
-            .answer([6; 32], &["a"])
-            .answer([7; 32], &["a", "b"])
-            .answer([8; 32], &["b", "c"])
+            .response([6; 32], &["a"])
+            .response([7; 32], &["a", "b"])
+            .response([8; 32], &["b", "c"])
             .purge(Arc::clone(&secret))
             // What comes under the key afterwards is another row.
             .create(row("a", r#"{"new":true}"#))
-            .answer([9; 32], &["a"]);
+            .response([9; 32], &["a"]);
         assert_eq!(purge.commit(&writer).await, Outcome::Committed);
         let loaded = load(&test.db, app).await;
         assert!(!picture(&loaded).contains("canary"));

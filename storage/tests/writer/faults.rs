@@ -23,7 +23,7 @@ async fn everything(test: &TestDb, app: AppId) -> Draft {
         .row(EventType::RowCreated, RowState::Live, row("b", "{}"))
         .purge(row("c", "{}"))
         .extras(5)
-        .answer([6; 32], &["a"])
+        .response([6; 32], &["a"])
         .with(|group| group.writes.app_write = Some(Box::new(AppWrite::of(record))))
 }
 
@@ -39,9 +39,9 @@ async fn broken_at(test: &TestDb, point: Point, fault: Fault) -> Outcome {
     let health = writer.health();
     writer.barrier().await;
     let after = load(&test.db, app).await;
-    let answer = idempotency::find(&test.db, [6; 32], NOW).await.unwrap();
+    let response = idempotency::find(&test.db, [6; 32], NOW).await.unwrap();
     let applied = picture(&after) != before;
-    assert_eq!(answer.is_some(), applied, "{point:?} {fault:?}");
+    assert_eq!(response.is_some(), applied, "{point:?} {fault:?}");
     if applied {
         assert_eq!(after.head.last_seq, 4, "{point:?} {fault:?}");
         assert_eq!(after.live_rows().count(), 2);
@@ -68,7 +68,7 @@ async fn broken_at(test: &TestDb, point: Point, fault: Fault) -> Outcome {
         let next = Draft::new(app, after.head.last_seq).create(row("z", "{}")).commit(&writer);
         assert_eq!(next.await, Outcome::Committed, "{point:?} {fault:?}");
         assert!(!writer.health().unreachable, "{point:?} {fault:?}");
-        forget_answers(test).await;
+        forget_responses(test).await;
     }
     outcome
 }
@@ -83,8 +83,8 @@ fn supervise(writer: &Writer) {
     });
 }
 
-/// Forgets all answers, so that every round starts from none.
-async fn forget_answers(test: &TestDb) {
+/// Forgets all responses, so that every round starts from none.
+async fn forget_responses(test: &TestDb) {
     let later = NOW.plus_seconds(2 * KEPT_FOR_S);
     idempotency::forget_expired(&test.db, later).await.unwrap();
 }

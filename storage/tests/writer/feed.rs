@@ -110,52 +110,52 @@ contract! {
         assert_eq!(feed::due(&test.db, keep, None, 9).await.unwrap(), []);
     }
 
-    async fn the_oldest_answers_go_first(test: &TestDb) {
+    async fn the_oldest_responses_go_first(test: &TestDb) {
         let app = deploy(test, "notes").await;
         let writer = start(&test.db).await;
         for n in 0..8_u8 {
             let draft = Draft::new(app, 1 + u64::from(n)).event(EventType::AppWoken, None, None);
-            let draft = draft.answer([n; 32], &[]).with(|group| {
-                group.writes.idempotency[0].body = "x".repeat(1_000);
+            let draft = draft.response([n; 32], &[]).with(|group| {
+                group.writes.idempotency[0].response.body = "x".repeat(1_000);
                 group.writes.idempotency[0].created_at = NOW.plus_seconds(i64::from(n));
             });
             assert_eq!(draft.commit(&writer).await, Outcome::Committed);
         }
         let each = ENTRY_BYTES as u64 + 1_000;
         let before = history::more_than(&test.db, app, 0).await.unwrap().unwrap();
-        assert_eq!(before.answers, 8 * each);
+        assert_eq!(before.responses, 8 * each);
         // As many as are needed for so many bytes.
-        let through = history::oldest_answers(&test.db, app, 2 * each + 1).await.unwrap();
+        let through = history::oldest_responses(&test.db, app, 2 * each + 1).await.unwrap();
         assert_eq!(through, Some(NOW.plus_seconds(2)));
-        assert!(!history::forget_answers(&test.db, app, through.unwrap()).await.unwrap());
+        assert!(!history::forget_responses(&test.db, app, through.unwrap()).await.unwrap());
         for n in 0..8_u8 {
             let found = idempotency::find(&test.db, [n; 32], NOW).await.unwrap();
             assert_eq!(found.is_some(), n >= 3, "{n}");
         }
         let after = history::more_than(&test.db, app, 0).await.unwrap().unwrap();
-        assert_eq!(after, history::History { answers: 5 * each, ..before });
-        let all = after.events + after.answers;
+        assert_eq!(after, history::History { responses: 5 * each, ..before });
+        let all = after.events + after.responses;
         assert_eq!(history::more_than(&test.db, app, all).await.unwrap(), None);
-        assert_eq!(history::oldest_answers(&test.db, app, 5 * each + 1).await.unwrap(), None);
+        assert_eq!(history::oldest_responses(&test.db, app, 5 * each + 1).await.unwrap(), None);
     }
 
-    async fn answers_go_in_bounded_steps(test: &TestDb) {
+    async fn responses_go_in_bounded_steps(test: &TestDb) {
         let app = deploy(test, "notes").await;
         let writer = start(&test.db).await;
         let mut draft = Draft::new(app, 1).event(EventType::AppWoken, None, None);
         for n in 0..feed::PRUNE_CHUNK + 10 {
             let mut scope = [0; 32];
             scope[..4].copy_from_slice(&n.to_be_bytes());
-            draft = draft.answer(scope, &[]);
+            draft = draft.response(scope, &[]);
         }
         assert_eq!(draft.commit(&writer).await, Outcome::Committed);
         let later = NOW.plus_seconds(60);
-        assert!(history::forget_answers(&test.db, app, later).await.unwrap());
+        assert!(history::forget_responses(&test.db, app, later).await.unwrap());
         let left = history::more_than(&test.db, app, 0).await.unwrap().unwrap();
-        assert!(left.answers > 0);
-        assert!(!history::forget_answers(&test.db, app, later).await.unwrap());
+        assert!(left.responses > 0);
+        assert!(!history::forget_responses(&test.db, app, later).await.unwrap());
         let left = history::more_than(&test.db, app, 0).await.unwrap().unwrap();
-        assert_eq!(left.answers, 0);
+        assert_eq!(left.responses, 0);
     }
 
     async fn feeds_that_are_due_are_found_page_by_page(test: &TestDb) {
@@ -218,17 +218,17 @@ contract! {
         assert_eq!(due(30).await, []);
     }
 
-    async fn an_answer_is_replayed_for_a_day_and_then_forgotten(test: &TestDb) {
+    async fn a_response_is_replayed_for_a_day_and_then_forgotten(test: &TestDb) {
         let app = deploy(test, "notes").await;
         let writer = start(&test.db).await;
         let draft = Draft::new(app, 1)
             .row(EventType::RowCreated, RowState::Live, row("a", "{}"))
-            .answer([1; 32], &["a"]);
+            .response([1; 32], &["a"]);
         assert_eq!(draft.commit(&writer).await, Outcome::Committed);
         let found = idempotency::find(&test.db, [1; 32], NOW).await.unwrap().unwrap();
         let body = r#"{"key":"k"}"#.to_owned();
-        let answer = StoredResponse { status: 201, location: Some("/there".to_owned()), body };
-        assert_eq!(found, FirstResponse { body_hash: [9; 32], response: answer });
+        let response = StoredResponse { status: 201, location: Some("/there".to_owned()), body };
+        assert_eq!(found, FirstResponse { body_hash: [9; 32], response });
         let day = NOW.plus_seconds(KEPT_FOR_S);
         assert!(idempotency::find(&test.db, [1; 32], day.plus_seconds(-1)).await.unwrap().is_some());
         assert!(idempotency::find(&test.db, [1; 32], day).await.unwrap().is_none());
@@ -238,8 +238,8 @@ contract! {
         // The key may be used anew, also over a record that was not forgotten yet.
         for (seq, body) in [(2, "x"), (3, "y")] {
             let draft = Draft::new(app, seq).event(EventType::AppWoken, None, None);
-            let draft = draft.answer([3; 32], &[]).with(|group| {
-                group.writes.idempotency[0].body = body.into();
+            let draft = draft.response([3; 32], &[]).with(|group| {
+                group.writes.idempotency[0].response.body = body.into();
             });
             assert_eq!(draft.commit(&writer).await, Outcome::Committed);
             let found = idempotency::find(&test.db, [3; 32], NOW).await.unwrap().unwrap();

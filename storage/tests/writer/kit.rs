@@ -8,6 +8,7 @@ use rookery_domain::{
     budget::{BudgetRecord, BudgetScope},
     event::{Event, EventType, RowChange},
     id::AppId,
+    idempotency::{IdempotentRequest, StoredResponse},
     row::Row,
 };
 use rookery_storage::{
@@ -119,13 +120,13 @@ impl Draft {
         });
         let expires_at = NOW.plus_seconds(60);
         self.0.writes.spent_challenges.push(SpentChallenge { id: [seed; 32], expires_at });
-        self.answer([seed; 32], &[])
+        self.response([seed; 32], &[])
     }
 
-    /// Adds an answer that quotes these rows.
-    pub(super) fn answer(mut self, scope: [u8; 32], keys: &[&str]) -> Self {
+    /// Adds a response that quotes these rows.
+    pub(super) fn response(mut self, scope: [u8; 32], keys: &[&str]) -> Self {
         let seq = self.0.seq;
-        self.0.writes.idempotency.push(IdempotencyWrite { seq, ..answer(scope, keys, NOW) });
+        self.0.writes.idempotency.push(IdempotencyWrite { seq, ..response(scope, keys, NOW) });
         self
     }
 
@@ -155,14 +156,15 @@ pub(super) fn extra_counts() -> [CollectionCounts; 2] {
     [entries, gone]
 }
 
-/// An answer made at this time.
-pub(super) fn answer(scope: [u8; 32], keys: &[&str], at: Timestamp) -> IdempotencyWrite {
+/// A response made at this time.
+pub(super) fn response(scope: [u8; 32], keys: &[&str], at: Timestamp) -> IdempotencyWrite {
     IdempotencyWrite {
-        scope,
-        body_hash: [9; 32],
-        status: 201,
-        location: Some("/there".into()),
-        body: r#"{"key":"k"}"#.into(),
+        request: IdempotentRequest { scope, body_hash: [9; 32] },
+        response: StoredResponse {
+            status: 201,
+            location: Some("/there".into()),
+            body: r#"{"key":"k"}"#.into(),
+        },
         created_at: at,
         seq: 0,
         collection: Some(ENTRIES.into()),

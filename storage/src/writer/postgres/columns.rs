@@ -97,16 +97,16 @@ columns!(Challenges of group: spent in &group.writes.spent_challenges => {
     expires_at: i64 = spent.expires_at.0,
 });
 
-columns!(Answers of group: answer in group.writes.stored_answers() => {
-    scope: &'g [u8] = &answer.scope,
-    body_hash: &'g [u8] = &answer.body_hash,
-    status: i64 = answer.status.into(),
-    location: Option<&'g str> = answer.location.as_deref(),
-    body: &'g str = &answer.body,
-    created_at: i64 = answer.created_at.0,
-    collection: Option<&'g str> = answer.collection.as_deref(),
-    row_key: Option<&'g str> = answer.row_key(),
-    row_keys: Option<String> = answer.many_row_keys(),
+columns!(Responses of group: write in group.writes.stored_responses() => {
+    scope: &'g [u8] = &write.request.scope,
+    body_hash: &'g [u8] = &write.request.body_hash,
+    status: i64 = write.response.status.into(),
+    location: Option<&'g str> = write.response.location.as_deref(),
+    body: &'g str = &write.response.body,
+    created_at: i64 = write.created_at.0,
+    collection: Option<&'g str> = write.collection.as_deref(),
+    row_key: Option<&'g str> = write.row_key(),
+    row_keys: Option<String> = write.many_row_keys(),
 });
 
 columns!(Visitors of group: visitor in group.writes.visitors() => {
@@ -124,7 +124,7 @@ pub(super) fn arguments<'g>(
     let mut events = Events::default();
     let mut budgets = Budgets::default();
     let mut challenges = Challenges::default();
-    let mut answers = Answers::default();
+    let mut responses = Responses::default();
     let mut visitors = Visitors::default();
     for (n, group) in groups {
         heads.push(n, group);
@@ -132,7 +132,7 @@ pub(super) fn arguments<'g>(
         events.push(n, group);
         budgets.push(n, group);
         challenges.push(n, group);
-        answers.push(n, group);
+        responses.push(n, group);
         visitors.push(n, group);
     }
     let mut out = PgArguments::default();
@@ -143,7 +143,7 @@ pub(super) fn arguments<'g>(
         events.bind(out)?;
         budgets.bind(out)?;
         challenges.bind(out)?;
-        answers.bind(out)?;
+        responses.bind(out)?;
         visitors.bind(out)
     };
     bind(&mut out).map_err(sqlx::Error::Encode)?;

@@ -58,16 +58,16 @@ with head as (
     from unnest($44::int4[], $45::bytea[], $46::int8[]) as c(n, id, expires_at)
     join head on head.n = c.n
     on conflict (app_id, id) do update set expires_at = excluded.expires_at
-), written_answers as (
+), written_responses as (
     insert into idempotency (scope, body_hash, status, location, body, created_at, app_id,
                              collection, row_key, row_keys)
-    select a.scope, a.body_hash, a.status, a.location, a.body, a.created_at, head.app_id,
-           a.collection, a.row_key, a.row_keys
+    select r.scope, r.body_hash, r.status, r.location, r.body, r.created_at, head.app_id,
+           r.collection, r.row_key, r.row_keys
     from unnest($47::int4[], $48::bytea[], $49::bytea[], $50::int8[], $51::text[], $52::text[],
                 $53::int8[], $54::text[], $55::text[], $56::text[])
-         as a(n, scope, body_hash, status, location, body, created_at, collection, row_key,
+         as r(n, scope, body_hash, status, location, body, created_at, collection, row_key,
               row_keys)
-    join head on head.n = a.n
+    join head on head.n = r.n
     on conflict (scope) do update
     set body_hash = excluded.body_hash, status = excluded.status, location = excluded.location,
         body = excluded.body, created_at = excluded.created_at, app_id = excluded.app_id,
@@ -91,9 +91,9 @@ pub(super) const SCRUB_EVENTS: &str = "update events set data = null \
      where app_id = $1 and data is not null \
      and (collection, key) in (select * from unnest($2::text[], $3::text[]))";
 
-/// Forgets the answers that quote purged rows. One from before there was `row_keys` may quote any
+/// Forgets the responses that quote purged rows. One from before there was `row_keys` may quote any
 /// row of its collection.
-pub(super) const SCRUB_ANSWERS: &str = "delete from idempotency where app_id = $1 \
+pub(super) const SCRUB_RESPONSES: &str = "delete from idempotency where app_id = $1 \
      and collection = any($2::text[]) \
      and case when row_key is not null \
      then (collection, row_key) in (select * from unnest($2::text[], $3::text[])) \

@@ -40,7 +40,7 @@ pub(super) fn steps(epoch: Epoch, group: &Group) -> Result<Vec<Step>, Failure> {
         mark(&mut steps, Point::AfterAccess);
     }
     if !group.writes.scrubs.is_empty() {
-        // Before the group's own events and answers are there.
+        // Before the group's own events and responses are there.
         scrubs(&mut steps, group).map_err(|error| unencodable(&*error))?;
         mark(&mut steps, Point::AfterScrubs);
     }
@@ -94,7 +94,7 @@ fn scrubs(steps: &mut Vec<Step>, group: &Group) -> Result<(), BoxDynError> {
     let collections: Vec<&str> =
         group.writes.scrubs.iter().map(|scrub| &*scrub.collection).collect();
     let keys: Vec<&str> = group.writes.scrubs.iter().map(|scrub| &*scrub.key).collect();
-    for sql in [statement::SCRUB_EVENTS, statement::SCRUB_ANSWERS] {
+    for sql in [statement::SCRUB_EVENTS, statement::SCRUB_RESPONSES] {
         step!(steps, sql, &app[..], &collections[..], &keys[..]);
     }
     Ok(())

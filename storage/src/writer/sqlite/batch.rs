@@ -151,7 +151,7 @@ impl Session<'_> {
         self.pass(Point::AfterBudgets)?;
         self.statements.challenges(group).map_err(failed)?;
         self.pass(Point::AfterChallenges)?;
-        self.statements.answers(group).map_err(failed)?;
+        self.statements.responses(group).map_err(failed)?;
         self.pass(Point::AfterIdempotency)?;
         self.statements.visitors(group).map_err(failed)?;
         Ok(true)

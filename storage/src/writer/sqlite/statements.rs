@@ -56,10 +56,10 @@ pub(super) struct Statements<'c> {
     row: Statement<'c>,
     event: Statement<'c>,
     scrub_events: Statement<'c>,
-    scrub_answers: Statement<'c>,
+    scrub_responses: Statement<'c>,
     budget: Statement<'c>,
     challenge: Statement<'c>,
-    answer: Statement<'c>,
+    response: Statement<'c>,
     visitor: Statement<'c>,
 }
 
@@ -104,8 +104,8 @@ impl<'c> Statements<'c> {
                  and (collection, key) in (select json_extract(value, '$[0]'), \
                  json_extract(value, '$[1]') from json_each(?2))",
             )?,
-            // An answer from before there was `row_keys` may quote any row of its collection.
-            scrub_answers: prepare(
+            // A response from before there was `row_keys` may quote any row of its collection.
+            scrub_responses: prepare(
                 "with gone(collection, key) as materialized (select json_extract(value, '$[0]'), \
                  json_extract(value, '$[1]') from json_each(?2)) \
                  delete from idempotency where app_id = ?1 \
@@ -125,7 +125,7 @@ impl<'c> Statements<'c> {
                 "insert into spent_challenges (app_id, id, expires_at) values (?1, ?2, ?3) \
                  on conflict (app_id, id) do update set expires_at = excluded.expires_at",
             )?,
-            answer: prepare(
+            response: prepare(
                 "insert into idempotency (scope, body_hash, status, location, body, created_at, \
                  app_id, collection, row_key, row_keys) \
                  values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
@@ -236,7 +236,7 @@ impl<'c> Statements<'c> {
         Ok(())
     }
 
-    /// Scrubs the stored events and answers; before the group's own are written.
+    /// Scrubs the stored events and responses; before the group's own are written.
     pub(super) fn scrubs(&mut self, group: &Group) -> Result<()> {
         if group.writes.scrubs.is_empty() {
             return Ok(());
@@ -244,7 +244,7 @@ impl<'c> Statements<'c> {
         let keys = scrub_list(&group.writes.scrubs);
         let uuid = group.app.uuid();
         run!(self.scrub_events, &uuid.as_bytes()[..], keys.as_str())?;
-        run!(self.scrub_answers, &uuid.as_bytes()[..], keys.as_str())?;
+        run!(self.scrub_responses, &uuid.as_bytes()[..], keys.as_str())?;
         Ok(())
     }
 
@@ -271,21 +271,21 @@ impl<'c> Statements<'c> {
         Ok(())
     }
 
-    pub(super) fn answers(&mut self, group: &Group) -> Result<()> {
+    pub(super) fn responses(&mut self, group: &Group) -> Result<()> {
         let uuid = group.app.uuid();
-        for answer in group.writes.stored_answers() {
+        for write in group.writes.stored_responses() {
             run!(
-                self.answer,
-                &answer.scope[..],
-                &answer.body_hash[..],
-                answer.status,
-                answer.location.as_deref(),
-                answer.body.as_str(),
-                answer.created_at.0,
+                self.response,
+                &write.request.scope[..],
+                &write.request.body_hash[..],
+                write.response.status,
+                write.response.location.as_deref(),
+                write.response.body.as_str(),
+                write.created_at.0,
                 &uuid.as_bytes()[..],
-                answer.collection.as_deref(),
-                answer.row_key(),
-                answer.many_row_keys(),
+                write.collection.as_deref(),
+                write.row_key(),
+                write.many_row_keys(),
             )?;
         }
         Ok(())
