@@ -10,10 +10,10 @@ use rookery_domain::{
     previews::{PREVIEWS_PER_APP_MAX, Preview},
 };
 
-use super::{bound::Bound, failure::Failure};
+use super::bound::Bound;
 use crate::{
     REVOKED_KEPT_MAX,
-    commit::{AccessWrite, Group},
+    commit::{Abort, AccessWrite, Group},
     db::args,
 };
 
@@ -73,7 +73,7 @@ const TOKEN: &str = "insert into credential_tokens (hash, app_id, credential, pr
      created_at, expires_at) values ($1, $2, $3, $4, $5, $6)";
 
 /// Everything that a group changes of its app's permissions.
-pub(super) fn statements(group: &Group) -> Result<Vec<Bound>, Failure> {
+pub(super) fn statements(group: &Group) -> Result<Vec<Bound>, Abort> {
     let mut bound = Vec::new();
     let mut revoked_previews = false;
     for write in &group.writes.access {
@@ -144,9 +144,9 @@ fn preview(bound: &mut Vec<Bound>, app: AppId, one: &Preview) {
     }
 }
 
-fn credential(bound: &mut Vec<Bound>, app: AppId, one: &Credential) -> Result<(), Failure> {
+fn credential(bound: &mut Vec<Bound>, app: AppId, one: &Credential) -> Result<(), Abort> {
     let rights =
-        serde_json::to_string(&*one.rights).map_err(|error| Failure::Refused(error.to_string()))?;
+        serde_json::to_string(&*one.rights).map_err(|error| Abort::Refused(error.to_string()))?;
     bound.push(Bound::new(
         CREDENTIAL,
         args![

@@ -6,8 +6,13 @@
 
 use rookery_domain::id::AppId;
 
-use super::{bound::Bound, failure::Failure};
-use crate::{apps, commit::AppWrite, db::args, humans, versions};
+use super::bound::Bound;
+use crate::{
+    apps,
+    commit::{Abort, AppWrite},
+    db::args,
+    humans, versions,
+};
 
 /// The record after the change. The id, the slug, who created it, its history and when stay for
 /// ever.
@@ -26,16 +31,16 @@ const DROP_ASSETS: &str = "delete from assets where app_id = $1 and version <= $
 const DROP_VERSIONS: &str = "delete from versions where app_id = $1 and number <= $2";
 
 /// Everything that a group changes of its app's record, and the version that it deploys.
-pub(super) fn statements(app: AppId, write: &AppWrite) -> Result<Vec<Bound>, Failure> {
+pub(super) fn statements(app: AppId, write: &AppWrite) -> Result<Vec<Bound>, Abort> {
     let mut bound = Vec::new();
     let owner = write.record.owner;
     if let Some(offer) = write.accepts {
-        bound.push(Bound::or(TAKE_OFFER, args![offer, app], Failure::OfferGone));
+        bound.push(Bound::or(TAKE_OFFER, args![offer, app], Abort::OfferGone));
     }
     if let Some(max) = write.apps_max {
-        bound.push(Bound::or(humans::LOCK_OPEN, args![owner], Failure::AccountClosed));
+        bound.push(Bound::or(humans::LOCK_OPEN, args![owner], Abort::AccountClosed));
         let args = args![owner, max.trashed, max.kept];
-        bound.push(Bound::or(apps::ROOM, args, Failure::AccountFull));
+        bound.push(Bound::or(apps::ROOM, args, Abort::AccountFull));
     }
     bound.push(record(app, write)?);
     if let Some(one) = &write.version {
@@ -47,9 +52,9 @@ pub(super) fn statements(app: AppId, write: &AppWrite) -> Result<Vec<Bound>, Fai
     Ok(bound)
 }
 
-fn record(app: AppId, AppWrite { record, bounded, .. }: &AppWrite) -> Result<Bound, Failure> {
+fn record(app: AppId, AppWrite { record, bounded, .. }: &AppWrite) -> Result<Bound, Abort> {
     let retention = serde_json::to_string(&record.retention)
-        .map_err(|error| Failure::Refused(error.to_string()))?;
+        .map_err(|error| Abort::Refused(error.to_string()))?;
     let args = args![
         record.owner,
         record.status,
@@ -68,5 +73,5 @@ fn record(app: AppId, AppWrite { record, bounded, .. }: &AppWrite) -> Result<Bou
         *bounded,
         app,
     ];
-    Ok(Bound::or(UPDATE_APP, args, Failure::Refused("the app has no record".into())))
+    Ok(Bound::or(UPDATE_APP, args, Abort::Refused("the app has no record".into())))
 }

@@ -1,15 +1,14 @@
 //! A statement of a group with its parameters, the same on both databases: of what is rare enough
 //! to be bound for itself.
 
-use super::failure::Failure;
-use crate::db::Args;
+use crate::{commit::Abort, db::Args};
 
 /// A statement, its parameters, and what it means when no row answers it or is changed.
 pub(super) struct Bound {
     pub(super) sql: &'static str,
     pub(super) args: Args,
     /// Nothing, where there is none.
-    pub(super) without_row: Option<Failure>,
+    pub(super) without_row: Option<Abort>,
 }
 
 impl Bound {
@@ -19,7 +18,7 @@ impl Bound {
     }
 
     /// A statement that refuses the group where it finds no row.
-    pub(super) const fn or(sql: &'static str, args: Args, failure: Failure) -> Self {
-        Self { sql, args, without_row: Some(failure) }
+    pub(super) const fn or(sql: &'static str, args: Args, abort: Abort) -> Self {
+        Self { sql, args, without_row: Some(abort) }
     }
 }

@@ -108,7 +108,7 @@ impl Session<'_> {
         self.pass(Point::BeforeBegin)?;
         let groups = numbered(batch, plain);
         let arguments = columns::arguments(self.shared.epoch, groups)
-            .map_err(|error| Failure::Refused(error.to_string()))?;
+            .map_err(|error| Abort::Refused(error.to_string()))?;
         self.pass(Point::BeforeCommit)?;
         tell(batch, plain, &Outcome::Unknown);
         let began = Instant::now();
@@ -143,7 +143,7 @@ impl Session<'_> {
             .and_then(|steps| Ok((steps, commit(self.shared.epoch, group)?)));
         let (steps, commit) = match bound {
             Ok(bound) => bound,
-            Err(failure) => return fail(batch, &[position], failure),
+            Err(abort) => return fail(batch, &[position], abort.into()),
         };
         let timeout = self.answer_timeout;
         let written = match timeout.of(self.write(steps, commit)).await {
@@ -183,7 +183,7 @@ impl Session<'_> {
                 Ok(())
             }
             Err(failure) => {
-                let is_over = failure.is_of_one_group() || failure == Failure::Full;
+                let is_over = matches!(failure, Failure::Aborted(_));
                 fail(batch, &[position], failure)?;
                 if is_over { self.roll_back().await } else { Ok(()) }
             }
@@ -199,10 +199,10 @@ impl Session<'_> {
                 Ok(done) => done,
                 Err(error) => return Err(self.before_commit(&error)),
             };
-            if let Some(failure) = without_row
+            if let Some(abort) = without_row
                 && done.rows_affected() == 0
             {
-                return Err(failure);
+                return Err(abort.into());
             }
             if let Some(point) = point {
                 self.pass(point)?;
@@ -213,7 +213,7 @@ impl Session<'_> {
             .await
             .map_err(|error| self.before_commit(&error))?;
         self.pass(Point::BeforeCommit)?;
-        if passed.len() == 1 { Ok(()) } else { Err(Failure::Fenced) }
+        if passed.len() == 1 { Ok(()) } else { Err(Abort::Fenced.into()) }
     }
 
     fn before_commit(&mut self, error: &sqlx::Error) -> Failure {
@@ -274,8 +274,8 @@ fn fail(batch: &mut Batch<'_>, positions: &[usize], failure: Failure) -> Result<
             tell(batch, positions, &Outcome::StoreBroken);
             Err(Ended::Broken(why))
         }
-        failure => {
-            tell(batch, positions, &Outcome::Aborted(failure.into_abort()));
+        Failure::Aborted(abort) => {
+            tell(batch, positions, &Outcome::Aborted(abort));
             Ok(())
         }
     }

@@ -4,10 +4,10 @@ use sqlx::{Arguments as _, error::BoxDynError, postgres::PgArguments};
 
 use super::{columns, statement};
 use crate::{
-    commit::{Epoch, Group},
+    commit::{Abort, Epoch, Group},
     db::for_postgres,
     faults::Point,
-    writer::{access, app_record, bound::Bound, failure::Failure},
+    writer::{access, app_record, bound::Bound},
 };
 
 /// One statement, and the point that a test may break after it.
@@ -15,7 +15,7 @@ pub(super) struct Step {
     pub(super) sql: &'static str,
     pub(super) arguments: PgArguments,
     /// What it means when no row answers it or is changed.
-    pub(super) without_row: Option<Failure>,
+    pub(super) without_row: Option<Abort>,
     pub(super) point: Option<Point>,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn needs_transaction(group: &Group) -> bool {
 
 /// What comes before [`statement::COMMIT`]. The first one locks the head, as every transaction
 /// that touches an app does: it finds no row when the fence refuses the group.
-pub(super) fn steps(epoch: Epoch, group: &Group) -> Result<Vec<Step>, Failure> {
+pub(super) fn steps(epoch: Epoch, group: &Group) -> Result<Vec<Step>, Abort> {
     let mut steps = Vec::new();
     head(&mut steps, epoch, group).map_err(|error| unencodable(&*error))?;
     if let Some(write) = &group.writes.app_write {
@@ -48,11 +48,11 @@ pub(super) fn steps(epoch: Epoch, group: &Group) -> Result<Vec<Step>, Failure> {
 }
 
 /// The group's own [`statement::COMMIT`].
-pub(super) fn commit(epoch: Epoch, group: &Group) -> Result<PgArguments, Failure> {
+pub(super) fn commit(epoch: Epoch, group: &Group) -> Result<PgArguments, Abort> {
     columns::arguments(epoch, [(0, group)].into_iter()).map_err(|error| unencodable(&error))
 }
 
-fn add(steps: &mut Vec<Step>, bound: Vec<Bound>) -> Result<(), Failure> {
+fn add(steps: &mut Vec<Step>, bound: Vec<Bound>) -> Result<(), Abort> {
     for Bound { sql, args, without_row } in bound {
         let arguments = for_postgres(&args).map_err(|error| unencodable(&error))?;
         steps.push(Step { sql, arguments, without_row, point: None });
@@ -60,8 +60,8 @@ fn add(steps: &mut Vec<Step>, bound: Vec<Bound>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn unencodable(error: &(dyn std::error::Error + 'static)) -> Failure {
-    Failure::Refused(error.to_string())
+fn unencodable(error: &(dyn std::error::Error + 'static)) -> Abort {
+    Abort::Refused(error.to_string())
 }
 
 fn mark(steps: &mut [Step], point: Point) {
@@ -83,7 +83,7 @@ fn head(steps: &mut Vec<Step>, epoch: Epoch, group: &Group) -> Result<(), BoxDyn
     let app = group.app_bytes();
     step!(steps, statement::LOCK_HEAD, &app[..], epoch.0, group.prev_seq.cast_signed());
     if let Some(lock) = steps.last_mut() {
-        lock.without_row = Some(Failure::Fenced);
+        lock.without_row = Some(Abort::Fenced);
     }
     mark(steps, Point::AfterHead);
     Ok(())

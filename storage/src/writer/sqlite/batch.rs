@@ -70,7 +70,7 @@ impl Session<'_> {
         self.pass(Point::BeforeBegin)?;
         self.statements.begin().map_err(|error| match failed(error) {
             // A lock that some other program holds is no group's fault: not tried again.
-            Failure::Refused(why) => Failure::Lost(why),
+            Failure::Aborted(Abort::Refused(why)) => Failure::Lost(why),
             other => other,
         })?;
         for entry in &mut batch.entries {
@@ -168,7 +168,7 @@ impl Session<'_> {
             }
         };
         match (run(), &bound.without_row) {
-            (Ok(false), Some(failure)) => Err(failure.clone()),
+            (Ok(false), Some(abort)) => Err(abort.clone().into()),
             (Ok(_), _) => Ok(()),
             (Err(error), _) => Err(failed(error)),
         }
