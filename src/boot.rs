@@ -1,35 +1,31 @@
 //! Starting the rooms behind the handlers: database, writer, supervision tree; and stopping them
 //! in the reverse order.
 
+mod key;
+
 use std::{
-    fs::{self, OpenOptions},
-    io::{self, Read as _, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    fs, io,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
-use rand::RngCore as _;
 use rookery_actors::{
     AppHosts, Apps, Control, Directory, DirectoryOptions, Runtime, RuntimeOptions,
     app::message::{AppOp, Op},
     domains::Domains,
     store::SqlStore,
 };
-use rookery_domain::{
-    Error, app::AppRecord, principal::Caller, sealed::ServerKey, text::unhex, time::Clock,
+use rookery_domain::{Error, app::AppRecord, principal::Caller, sealed::ServerKey, time::Clock};
+use rookery_storage::{
+    Db, StorageError, StorageOptions, Writer, WriterOptions, commit::Epoch, faults::Faults,
 };
-use rookery_storage::commit::Epoch;
-use rookery_storage::{Db, StorageError, StorageOptions, Writer, WriterOptions};
-use rookery_storage::{db::KEY_FILE, faults::Faults};
 use secrecy::ExposeSecret as _;
 use tokio::runtime::Handle;
 
+pub use self::key::parse_key;
+use self::key::{make_key, server_key};
 use crate::config::Config;
-
-/// Bytes of the server's key.
-const KEY_BYTES: usize = 32;
 
 /// Why the rooms could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -323,79 +319,5 @@ pub fn runtime(config: &Config, app_hosts: AppHosts) -> RuntimeOptions {
         meters_retention_days: config.meters.retention_days,
         app_hosts,
         ..RuntimeOptions::default()
-    }
-}
-
-/// The server's key: the setting, else the file.
-fn server_key(config: &Config) -> Result<ServerKey, BootError> {
-    let key = match config.server.key.expose_secret() {
-        "" => {
-            let path = config.data_dir.join(KEY_FILE);
-            read_key(&path).map_err(|error| BootError::Key { path, error })?
-        }
-        text => parse_key(text).ok_or(BootError::Setting("server.key: not a key"))?,
-    };
-    Ok(ServerKey::new(&key))
-}
-
-/// Draws the key of the file, where no setting has one and there is none; whether that was so.
-fn make_key(config: &Config) -> Result<bool, BootError> {
-    if !config.server.key.expose_secret().is_empty() {
-        return Ok(false);
-    }
-    let path = config.data_dir.join(KEY_FILE);
-    make_key_file(&config.data_dir, &path).map_err(|error| BootError::Key { path, error })
-}
-
-/// Reads 64 hexadecimal digits, in either case.
-#[must_use]
-pub fn parse_key(text: &str) -> Option<[u8; KEY_BYTES]> {
-    unhex(&text.to_ascii_lowercase())
-}
-
-/// Draws the key in `folder` when there is none, and whether that was so.
-fn make_key_file(folder: &Path, path: &Path) -> io::Result<bool> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let is_new = !path.try_exists()?;
-    if is_new {
-        write_new_key(folder, path)?;
-    }
-    Ok(is_new)
-}
-
-fn read_key(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
-    let file = fs::File::open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => {
-            io::Error::other("there is none; set server.key to the one that the server has")
-        }
-        _ => error,
-    })?;
-    let mut content = Vec::with_capacity(KEY_BYTES + 1);
-    file.take(KEY_BYTES as u64 + 1).read_to_end(&mut content)?;
-    content.as_slice().try_into().map_err(|_| {
-        let found = match content.len() {
-            0 => "is empty".to_owned(),
-            len @ ..KEY_BYTES => format!("has {len}"),
-            _ => "has more".to_owned(),
-        };
-        io::Error::other(format!("a key has {KEY_BYTES} bytes, and the file {found}"))
-    })
-}
-
-/// Writes a key beside `path`, readable by its owner only, and then gives it that name, so that the
-/// file is whole or absent, and a key that another process wrote meanwhile stays.
-fn write_new_key(folder: &Path, path: &Path) -> io::Result<()> {
-    let mut key = [0; KEY_BYTES];
-    rand::rng().fill_bytes(&mut key);
-    let draft = folder.join(format!("{KEY_FILE}.{}", std::process::id()));
-    let mut file =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-    file.write_all(&key)?;
-    file.sync_all()?;
-    let linked = fs::hard_link(&draft, path);
-    fs::remove_file(&draft)?;
-    match linked {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => fs::File::open(folder)?.sync_all(),
     }
 }

@@ -79,7 +79,7 @@ pub struct Edge {
     request_ids: RequestIds,
     log: Arc<RequestLog>,
     limiter: Option<Limiter>,
-    untold_proxy: UndeclaredProxy,
+    undeclared_proxy: UndeclaredProxy,
     min_cli_version: Option<CliVersion>,
     /// Whom the operators' listener lets in.
     operators: Option<Operators>,
@@ -113,7 +113,7 @@ impl Edge {
             request_ids: RequestIds::new(),
             log: Arc::new(RequestLog::new(state.config.log.requests_per_second_max)),
             limiter: None,
-            untold_proxy: UndeclaredProxy::default(),
+            undeclared_proxy: UndeclaredProxy::default(),
             min_cli_version: None,
             operators: None,
             https: state.is_https(),
@@ -204,9 +204,9 @@ impl Edge {
         // Operators are told apart by nothing, whatever stands in front of their listener.
         if self.operators.is_none() {
             if !by_proxy {
-                self.untold_proxy.look(peer, &parts.headers);
+                self.undeclared_proxy.look(peer, &parts.headers);
             } else if !is_health {
-                self.untold_proxy.look_at_trusted(peer, &parts.headers);
+                self.undeclared_proxy.look_at_trusted(peer, &parts.headers);
             }
         }
         let mut passing = Passing {

@@ -2,6 +2,8 @@
 //! statement asks twice whether it has: PostgreSQL asks the outer condition once more of a row that
 //! was changed while the statement waited for it, and what was renewed just then stays.
 
+use std::ops::RangeInclusive;
+
 use rookery_domain::{Timestamp, idempotency::KEPT_FOR_S};
 
 use crate::{
@@ -106,6 +108,45 @@ pub async fn sweep_responses(db: &Db, now: Timestamp) -> Result<bool> {
         )
         .await?;
     Ok(deleted == u64::from(CHUNK))
+}
+
+/// Deletes challenge answers that would be refused by their age anyway, and write-budget counters
+/// of other days than `days` (days since 1970), at most [`CHUNK`] of each; how many in all.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn forget_spent(db: &Db, now: Timestamp, days: RangeInclusive<i32>) -> Result<u64> {
+    db.transaction((now, days), |tx, (now, days)| {
+        Box::pin(async move {
+            let challenges = tx
+                .execute(
+                    "delete from spent_challenges where expires_at <= $1 and (app_id, id) in
+                     (select app_id, id from spent_challenges where expires_at <= $1
+                     order by expires_at limit $2)",
+                    args![*now, CHUNK],
+                )
+                .await?;
+            let mut budgets = 0;
+            for (sql, day) in [
+                (
+                    "delete from budgets where day < $1 and (app_id, collection, network) in
+                     (select app_id, collection, network from budgets where day < $1
+                     order by day limit $2)",
+                    days.start(),
+                ),
+                (
+                    "delete from budgets where day > $1 and (app_id, collection, network) in
+                     (select app_id, collection, network from budgets where day > $1
+                     order by day desc limit $2)",
+                    days.end(),
+                ),
+            ] {
+                budgets += tx.execute(sql, args![i64::from(*day), CHUNK]).await?;
+            }
+            Ok(challenges + budgets)
+        })
+    })
+    .await
 }
 
 /// Contents of assets that no version refers to and nobody has referred to since `unseen_since`

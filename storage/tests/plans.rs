@@ -30,8 +30,8 @@ const PLANS: [(&str, &str, &[&str]); 11] = [
     ("apps/purge.rs", "select id from apps where purge_at", &["USING INDEX apps_marked"]),
     ("apps/mod.rs", "select 1 where", &["COVERING INDEX apps_counted (owner=? AND status=?)"]),
     ("retention.rs", "from apps a", &["a USING INDEX apps_bounded (id>?)"]),
-    ("idempotency/mod.rs", "from budgets where day <", &["INDEX budgets_day (day<?)"]),
-    ("idempotency/mod.rs", "from budgets where day >", &["INDEX budgets_day (day>?)"]),
+    ("expiry.rs", "from budgets where day <", &["INDEX budgets_day (day<?)"]),
+    ("expiry.rs", "from budgets where day >", &["INDEX budgets_day (day>?)"]),
 ];
 
 /// The plan of the first statement of this source with these words, a line for each step.

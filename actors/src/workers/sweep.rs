@@ -179,7 +179,6 @@ async fn expired(context: &Context) -> Result<bool> {
     let now = context.env().clock.now();
     let day = i32::try_from(now.0.div_euclid(DAY_S * MICROS_PER_SECOND)).unwrap_or(i32::MAX);
     let unseen_since = now.plus_seconds(-BLOB_GRACE_S);
-    let chunk = u64::from(idempotency::FORGET_CHUNK);
     // Yesterday is today still in the timezone farthest west; the day after tomorrow is tomorrow
     // already in the one farthest east.
     let days = day.saturating_sub(1)..=day.saturating_add(2);
@@ -201,10 +200,11 @@ async fn expired(context: &Context) -> Result<bool> {
             context.positions.lock().blobs = blobs.flatten();
         }
         if responses {
-            responses = idempotency::forget_expired(db, now).await? >= chunk;
+            responses =
+                idempotency::forget_expired(db, now).await? >= u64::from(idempotency::FORGET_CHUNK);
         }
         if spent {
-            spent = idempotency::forget_spent(db, now, days.clone()).await? >= chunk;
+            spent = expiry::forget_spent(db, now, days.clone()).await? >= u64::from(expiry::CHUNK);
         }
         if !(records || global || blobs.is_some() || responses || spent) {
             return Ok(false);

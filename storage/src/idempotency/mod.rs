@@ -7,8 +7,6 @@
 pub mod global;
 mod keep;
 
-use std::ops::RangeInclusive;
-
 use rookery_domain::{
     Timestamp,
     idempotency::{FirstResponse, KEPT_FOR_S, StoredResponse},
@@ -76,44 +74,5 @@ pub async fn forget_expired(db: &Db, now: Timestamp) -> Result<u64> {
          (select scope from idempotency where created_at <= $1 order by created_at limit $2)",
         args![now.plus_seconds(-KEPT_FOR_S), FORGET_CHUNK],
     )
-    .await
-}
-
-/// Deletes challenge answers that would be refused by their age anyway, and write-budget counters
-/// of other days than `days` (days since 1970), at most [`FORGET_CHUNK`] of each; how many in all.
-///
-/// # Errors
-/// Any [`crate::StorageError`].
-pub async fn forget_spent(db: &Db, now: Timestamp, days: RangeInclusive<i32>) -> Result<u64> {
-    db.transaction((now, days), |tx, (now, days)| {
-        Box::pin(async move {
-            let challenges = tx
-                .execute(
-                    "delete from spent_challenges where expires_at <= $1 and (app_id, id) in
-                     (select app_id, id from spent_challenges where expires_at <= $1
-                     order by expires_at limit $2)",
-                    args![*now, FORGET_CHUNK],
-                )
-                .await?;
-            let mut budgets = 0;
-            for (sql, day) in [
-                (
-                    "delete from budgets where day < $1 and (app_id, collection, network) in
-                     (select app_id, collection, network from budgets where day < $1
-                     order by day limit $2)",
-                    days.start(),
-                ),
-                (
-                    "delete from budgets where day > $1 and (app_id, collection, network) in
-                     (select app_id, collection, network from budgets where day > $1
-                     order by day desc limit $2)",
-                    days.end(),
-                ),
-            ] {
-                budgets += tx.execute(sql, args![i64::from(*day), FORGET_CHUNK]).await?;
-            }
-            Ok(challenges + budgets)
-        })
-    })
     .await
 }

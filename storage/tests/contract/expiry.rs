@@ -188,7 +188,7 @@ fn what_is_renewed_while_a_sweep_waits_for_it_stays() {
                 expiry::sweep(&db, now).await.unwrap();
                 expiry::sweep_responses(&db, now).await.unwrap();
                 idempotency::forget_expired(&db, now).await.unwrap();
-                idempotency::forget_spent(&db, now, 9..=9).await.unwrap();
+                expiry::forget_spent(&db, now, 9..=9).await.unwrap();
             }
         });
         for (table, own) in &mut renewals {

@@ -9,6 +9,7 @@ use rookery_domain::{
 };
 use rookery_storage::{
     commit::{ENTRY_BYTES, Outcome, RowState},
+    expiry,
     feed::{self, EventPage, FeedRetention},
     history, idempotency,
 };
@@ -253,7 +254,7 @@ contract! {
         let draft = Draft::new(app, 1).create(row("a", "{}")).extras(1);
         assert_eq!(draft.commit(&writer).await, Outcome::Committed);
         let today = i32::try_from(NOW.0 / 86_400_000_000).unwrap();
-        let forget = |now, days| idempotency::forget_spent(&test.db, now, days);
+        let forget = |now, days| expiry::forget_spent(&test.db, now, days);
         assert_eq!(forget(NOW, today..=today).await.unwrap(), 0);
         let later = NOW.plus_seconds(61);
         assert_eq!(forget(later, today + 1..=today + 4).await.unwrap(), 2);
