@@ -3,7 +3,7 @@
 
 use rookery_actors::{
     AppHandle, SlotState,
-    app::message::{DeleteRow, Op, RowReply},
+    app::message::{Op, RowReply, RowTarget},
 };
 use rookery_domain::{
     ErrorCode,
@@ -22,7 +22,7 @@ use crate::support::{Bench, Fate, NOW, create, paused, real::House, record, row}
 const PURGED_MAX: usize = 10_000;
 
 fn purge(key: &str) -> Op {
-    let target = DeleteRow { key: key.into(), if_match: None };
+    let target = RowTarget { key: key.into(), if_match: None };
     Op::Purge { collection: "entries".into(), target }
 }
 

@@ -3,7 +3,7 @@
 
 use rookery_actors::{
     AppHandle,
-    app::message::{DeleteRow, Idempotency, Op, Reply},
+    app::message::{Idempotency, Op, Reply, RowTarget},
 };
 use rookery_domain::{ErrorCode, Result, idempotency::IdempotentRequest, query::PageLimit};
 use rookery_testkit::until;
@@ -94,7 +94,7 @@ fn a_purge_has_nobody_answer_a_repeated_request_anew() {
         until("it is with the writer", || bench.store.held() == 1).await;
         let purged = tokio::spawn({
             let (app, caller) = (app.clone(), bench.caller.clone());
-            let target = DeleteRow { key: "b".into(), if_match: None };
+            let target = RowTarget { key: "b".into(), if_match: None };
             async move {
                 app.apply(caller, Op::Purge { collection: "entries".into(), target }).await
             }

@@ -14,7 +14,7 @@ use rookery_domain::{
 use rookery_storage::trash::{TRASH_PAGE_MAX, TrashCursor, TrashPage};
 
 use super::{
-    message::{DeleteRow, Op, PurgedRow, Reply, RowReply},
+    message::{Op, PurgedRow, Reply, RowReply, RowTarget},
     page::PageText,
     read::{SeenRow, View},
 };
@@ -189,7 +189,7 @@ impl AppHandle {
         &self,
         caller: &Caller,
         collection: &str,
-        mut target: DeleteRow,
+        mut target: RowTarget,
     ) -> Result<PurgedRow> {
         if let Some(condition) = target.if_match.as_mut().filter(|it| it.names_times()) {
             // The actor knows the version of a row in the trash, but not when it was written.

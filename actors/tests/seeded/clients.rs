@@ -16,7 +16,7 @@ use rookery_actors::{
     app::{
         deploy::DeployPlan,
         message::{
-            AppOp, CheckedIdempotency, DeleteRow, Idempotency, NewRow, Op, Reply, RowReply,
+            AppOp, CheckedIdempotency, Idempotency, NewRow, Op, Reply, RowReply, RowTarget,
             UpsertRow, WriteRow,
         },
     },
@@ -81,11 +81,11 @@ impl Plan {
                 Op::Upsert { collection: "entries".into(), item, challenge }
             }
             55..67 => {
-                let target = DeleteRow { key: key(rng), if_match: None };
+                let target = RowTarget { key: key(rng), if_match: None };
                 Op::Delete { collection, target }
             }
             67..73 => Op::Restore { collection, key: key(rng), trashed: None },
-            73..78 => Op::Purge { collection, target: DeleteRow { key: key(rng), if_match: None } },
+            73..78 => Op::Purge { collection, target: RowTarget { key: key(rng), if_match: None } },
             78..90 => {
                 let items = (0..rng.random_range(1..5)).map(|_| {
                     WriteRow::Create(NewRow { key: Some(key(rng)), data: data(rng, false) })
@@ -94,7 +94,7 @@ impl Plan {
                 Op::BatchWrite { collection, items, atomic: rng.random(), challenge }
             }
             90..94 => {
-                let items = (0..3).map(|_| DeleteRow { key: key(rng), if_match: None }).collect();
+                let items = (0..3).map(|_| RowTarget { key: key(rng), if_match: None }).collect();
                 Op::BatchDelete { collection, items, atomic: rng.random() }
             }
             _ => {

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use rookery_actors::{
     AppHandle, RuntimeOptions, SlotState,
-    app::message::{DeleteRow, NewRow, Op, Reply, RowReply},
+    app::message::{NewRow, Op, Reply, RowReply, RowTarget},
     testing::Rig,
 };
 use rookery_domain::{
@@ -132,7 +132,7 @@ pub(crate) fn create(key: &str, data: &str) -> Op {
 
 /// Deletes a row of `entries`.
 pub(crate) fn delete(key: &str) -> Op {
-    let target = DeleteRow { key: key.into(), if_match: None };
+    let target = RowTarget { key: key.into(), if_match: None };
     Op::Delete { collection: "entries".into(), target }
 }
 

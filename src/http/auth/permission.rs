@@ -235,7 +235,7 @@ pub struct RowCaller<L = Live> {
 /// The same for what a service credential may do in no app: no allowlist can name it, so the app
 /// refuses each of them (`credential_scope_forbidden`).
 #[derive(Debug, Clone)]
-pub struct OwnRows<L = Live> {
+pub struct RowCallerBeyondAllowlist<L = Live> {
     /// The app.
     pub app: AppHandle,
     /// Who asked.
@@ -383,7 +383,8 @@ optional false, |parts, state| {
     let (app, caller) = resolve::row_caller::<L>(parts, state).await?;
     Self { app, caller, lifecycle: PhantomData }
 });
-permission!(OwnRows<L>, any L: "An agent of the app's owner; no service credential.", [AgentKey],
+permission!(RowCallerBeyondAllowlist<L>, any L: "An agent of the app's owner; no service credential.",
+[AgentKey],
 [Unauthorized Forbidden AgentNotClaimed AppNotFound SoftDeleted AppClosed],
 optional false, |parts, state| {
     let (app, caller) = resolve::row_caller::<L>(parts, state).await?;

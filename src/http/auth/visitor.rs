@@ -49,9 +49,9 @@ pub const PARTICIPANT_HEADER: HeaderName = HeaderName::from_static("x-service-pa
 
 const SCHEMES: &[Scheme] = &[Scheme::ParticipantToken, Scheme::ParticipantCookie];
 
-/// What a request to an app's origin presents.
+/// The participant token that a request to an app's origin presents, looked up.
 #[derive(Debug, Clone)]
-pub enum Presented {
+pub enum PresentedParticipant {
     /// No token at all.
     Nothing,
     /// A token that is unknown, malformed or ended.
@@ -60,7 +60,7 @@ pub enum Presented {
     Participant(Arc<Participant>),
 }
 
-impl From<Option<Arc<Participant>>> for Presented {
+impl From<Option<Arc<Participant>>> for PresentedParticipant {
     fn from(found: Option<Arc<Participant>>) -> Self {
         found.map_or(Self::Unknown, Self::Participant)
     }
@@ -82,7 +82,7 @@ pub struct Arriving {
     /// The app that the host names.
     pub app: AppHandle,
     /// The token that came, looked up.
-    pub presented: Presented,
+    pub presented: PresentedParticipant,
     /// Whether it came in the cookie.
     pub by_cookie: bool,
     /// The custom domain that the host names.
@@ -133,8 +133,8 @@ impl Arriving {
         let app = found(slug, state).await?;
         let (token, by_cookie) = token(headers, sender, state);
         let presented = match token {
-            None => Presented::Nothing,
-            Some(None) => Presented::Unknown,
+            None => PresentedParticipant::Nothing,
+            Some(None) => PresentedParticipant::Unknown,
             Some(Some(text)) => state.rooms.directory.participant(app.id(), text).await?.into(),
         };
         Ok(Self::at(app, presented, by_cookie, context, state))
@@ -157,7 +157,7 @@ impl Arriving {
 
     fn at(
         app: AppHandle,
-        presented: Presented,
+        presented: PresentedParticipant,
         by_cookie: bool,
         context: &RequestContext,
         state: &AppState,
@@ -170,8 +170,8 @@ impl Arriving {
     #[must_use]
     pub const fn participant(&self) -> Option<&Arc<Participant>> {
         match &self.presented {
-            Presented::Participant(participant) => Some(participant),
-            Presented::Nothing | Presented::Unknown => None,
+            PresentedParticipant::Participant(participant) => Some(participant),
+            PresentedParticipant::Nothing | PresentedParticipant::Unknown => None,
         }
     }
 
@@ -181,9 +181,9 @@ impl Arriving {
     /// `participant_token_invalid`, when one was presented that is not good.
     pub fn caller(&self) -> Result<Option<Caller>> {
         match &self.presented {
-            Presented::Nothing => Ok(None),
-            Presented::Unknown => Err(token_invalid()),
-            Presented::Participant(participant) => Ok(Some(self.caller_of(participant))),
+            PresentedParticipant::Nothing => Ok(None),
+            PresentedParticipant::Unknown => Err(token_invalid()),
+            PresentedParticipant::Participant(participant) => Ok(Some(self.caller_of(participant))),
         }
     }
 

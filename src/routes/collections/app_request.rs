@@ -20,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     http::auth::{
         credential_watch::CredentialWatch,
-        permission::{Lifecycle, OwnRows, RowCaller},
+        permission::{Lifecycle, RowCaller, RowCallerBeyondAllowlist},
         visitor::{AnyVisitor, Visitor, token_invalid},
     },
     state::State,
@@ -54,8 +54,8 @@ impl<L: Lifecycle> From<RowCaller<L>> for AppRequest {
     }
 }
 
-impl<L: Lifecycle> From<OwnRows<L>> for AppRequest {
-    fn from(OwnRows { app, caller, .. }: OwnRows<L>) -> Self {
+impl<L: Lifecycle> From<RowCallerBeyondAllowlist<L>> for AppRequest {
+    fn from(RowCallerBeyondAllowlist { app, caller, .. }: RowCallerBeyondAllowlist<L>) -> Self {
         Self { app, caller, surface: Surface::Api, participant: None }
     }
 }

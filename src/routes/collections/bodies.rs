@@ -1,6 +1,6 @@
 //! Bodies of row routes.
 
-use rookery_actors::app::message::{DeleteRow, NewRow, UpsertRow, WriteRow};
+use rookery_actors::app::message::{NewRow, RowTarget, UpsertRow, WriteRow};
 use rookery_domain::{
     Error, Result,
     if_match::IfMatch,
@@ -172,7 +172,7 @@ pub(crate) struct KeyedDelete {
 
 /// One entry of a batch delete: a key alone, or a [`KeyedDelete`].
 #[derive(Debug)]
-pub(crate) struct DeleteTarget(pub(crate) DeleteRow);
+pub(crate) struct DeleteTarget(pub(crate) RowTarget);
 
 impl<'de> Deserialize<'de> for DeleteTarget {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -186,14 +186,14 @@ impl<'de> Deserialize<'de> for DeleteTarget {
             }
 
             fn visit_str<E>(self, key: &str) -> Result<DeleteTarget, E> {
-                Ok(DeleteTarget(DeleteRow { key: key.into(), if_match: None }))
+                Ok(DeleteTarget(RowTarget { key: key.into(), if_match: None }))
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<DeleteTarget, A::Error> {
                 let KeyedDelete { key, if_match } =
                     KeyedDelete::deserialize(MapAccessDeserializer::new(map))?;
                 let if_match = if_match.map(IfMatch::version);
-                Ok(DeleteTarget(DeleteRow { key: key.into(), if_match }))
+                Ok(DeleteTarget(RowTarget { key: key.into(), if_match }))
             }
         }
 

@@ -7,7 +7,7 @@ use super::app_request::{AppRequest, Surface};
 use crate::{
     error::ApiError,
     http::auth::{
-        permission::{OwnRows, Permission, Readable, RowCaller},
+        permission::{Permission, Readable, RowCaller, RowCallerBeyondAllowlist},
         visitor::{AnyVisitor, Visitor},
     },
     state::AppState,
@@ -50,8 +50,8 @@ impl Callers for Api {
     const SURFACE: Surface = Surface::Api;
     type Reader = RowCaller<Readable>;
     type Writer = RowCaller;
-    type OwnReader = OwnRows<Readable>;
-    type OwnWriter = OwnRows;
+    type OwnReader = RowCallerBeyondAllowlist<Readable>;
+    type OwnWriter = RowCallerBeyondAllowlist;
 }
 
 /// Visitors of the app's page, at `/s`, by cookie (then with the CSRF check) or by header. Reading

@@ -1,7 +1,7 @@
 //! `DELETE /v1/apps/:id/collections/:name/:key`: moves a row to the trash.
 
 use axum::response::Response;
-use rookery_actors::app::message::{DeleteRow, Op, Reply};
+use rookery_actors::app::message::{Op, Reply, RowTarget};
 use rookery_domain::ErrorCode;
 
 use super::{
@@ -58,7 +58,7 @@ pub(crate) async fn delete_row<C: Callers>(
     let if_match = if_match(version, &params, body.if_match)?;
     let op = Op::Delete {
         collection: row.collection.into(),
-        target: DeleteRow { key: row.key.into(), if_match },
+        target: RowTarget { key: row.key.into(), if_match },
     };
     match request.app.apply(request.caller, op).await? {
         Reply::Row(reply) => Ok(answer::row(&reply)),

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use rookery_actors::app::{message::DeleteRow, render};
+use rookery_actors::app::{message::RowTarget, render};
 use rookery_domain::ErrorCode;
 
 use super::{
@@ -55,7 +55,7 @@ pub(crate) async fn purge_row<C: Callers>(
 ) -> ApiResult<Response> {
     let AppRequest { app, caller, .. } = caller.into();
     let if_match = if_match(version, &params, body.if_match)?;
-    let target = DeleteRow { key: row.key.into(), if_match };
+    let target = RowTarget { key: row.key.into(), if_match };
     let left = app.purge_row(&caller, &row.collection, target).await?;
     Ok(answer::json(StatusCode::OK, render::purged_row(&left)))
 }

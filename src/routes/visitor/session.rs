@@ -26,7 +26,7 @@ use super::replaced;
 use crate::{
     error::ApiResult,
     http::{
-        auth::visitor::{AnyVisitor, Arriving, Presented},
+        auth::visitor::{AnyVisitor, Arriving, PresentedParticipant},
         body::{BodyBound, Nothing, OptionalJson, RequestBody},
         cookie,
         reply::Created,
@@ -126,7 +126,7 @@ pub async fn create(
     if let Some(token) = body.token {
         return redeem(&arriving, &state, &token).await;
     }
-    if matches!(arriving.presented, Presented::Unknown) && !arriving.by_cookie {
+    if matches!(arriving.presented, PresentedParticipant::Unknown) && !arriving.by_cookie {
         arriving.caller()?;
     }
     if let Some(participant) = arriving.participant()

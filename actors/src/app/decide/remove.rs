@@ -16,7 +16,7 @@ use super::{
     write::{NOTHING, append_only, check_version},
 };
 use crate::app::{
-    message::{DeleteRow, PurgedRow, Reply, RowFate, RowReply},
+    message::{PurgedRow, Reply, RowFate, RowReply, RowTarget},
     private::{Tomb, TombKind},
     rows::Digest,
     unique::Forms,
@@ -34,7 +34,7 @@ const DETACHED: &str = "The row is detached, so nothing shows it: its version is
 
 impl Decision<'_> {
     /// Moves a live row to the trash.
-    pub(super) fn delete(&mut self, ix: usize, target: &DeleteRow) -> Result<RowReply> {
+    pub(super) fn delete(&mut self, ix: usize, target: &RowTarget) -> Result<RowReply> {
         let decl = self.decl(ix);
         let access = Access::new(&self.standing, &decl);
         let Some(row) = self.working.root.collections[ix].rows.get(&target.key).cloned() else {
@@ -99,7 +99,7 @@ impl Decision<'_> {
     }
 
     /// Destroys the content of a live, trashed or detached row, in the feed's history too.
-    pub(super) fn purge(&mut self, ix: usize, target: &DeleteRow) -> Result<PurgedRow> {
+    pub(super) fn purge(&mut self, ix: usize, target: &RowTarget) -> Result<PurgedRow> {
         let (decl, key) = (self.decl(ix), &*target.key);
         let access = Access::new(&self.standing, &decl);
         let row = self.working.root.collections[ix].rows.get(key).cloned();

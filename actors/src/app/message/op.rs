@@ -57,7 +57,7 @@ pub enum Op {
         /// The collection.
         collection: Box<str>,
         /// The row's key.
-        target: DeleteRow,
+        target: RowTarget,
     },
     /// Bring a row back from the trash.
     Restore {
@@ -73,7 +73,7 @@ pub enum Op {
         /// The collection.
         collection: Box<str>,
         /// The row's key.
-        target: DeleteRow,
+        target: RowTarget,
     },
     /// Create or upsert many rows.
     BatchWrite {
@@ -91,7 +91,7 @@ pub enum Op {
         /// The collection.
         collection: Box<str>,
         /// The rows, in order.
-        items: Vec<DeleteRow>,
+        items: Vec<RowTarget>,
         /// All or none.
         atomic: bool,
     },
@@ -152,7 +152,7 @@ impl WriteRow {
 
 /// A row to delete or to purge.
 #[derive(Debug, Clone)]
-pub struct DeleteRow {
+pub struct RowTarget {
     /// Its key.
     pub key: Box<str>,
     /// The version the caller has seen.
