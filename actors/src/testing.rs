@@ -15,7 +15,7 @@ use rookery_domain::{
 use rookery_storage::meters::roll_up::{Source, Tally};
 
 use crate::{
-    AppHandle, Apps, Runtime, RuntimeOptions, StartError,
+    AppHandle, Apps, RuntimeOptions, StartError,
     accounts::Account,
     app::{message::Message, places::Places, rows::Rows, tail::Tail},
     feed::hub::Hub,
@@ -56,7 +56,9 @@ impl Rig {
     pub fn forget_dormant(&self, idle: Duration) {
         self.apps.forget_dormant(idle);
     }
+}
 
+impl Apps {
     /// The account of `owner`, seeded from the store the first time.
     ///
     /// # Errors
@@ -65,22 +67,13 @@ impl Rig {
         &self,
         owner: HumanId,
     ) -> Result<Arc<Account>, rookery_storage::StorageError> {
-        let env = &self.apps.inner.env;
+        let env = &self.inner.env;
         env.accounts.get(owner, &*env.store).await
     }
 
-    /// Rows that the account counts now.
+    /// Rows that the account counts now; 0 when the store does not answer.
     pub async fn account_rows(&self, owner: HumanId) -> i64 {
-        let env = &self.apps.inner.env;
-        env.accounts.get(owner, &*env.store).await.map_or(0, |account| account.rows())
-    }
-}
-
-impl Runtime {
-    /// Rows that the account counts now.
-    pub async fn account_rows(&self, owner: HumanId) -> i64 {
-        let env = &self.apps().inner.env;
-        env.accounts.get(owner, &*env.store).await.map_or(0, |account| account.rows())
+        self.account(owner).await.map_or(0, |account| account.rows())
     }
 }
 

@@ -67,7 +67,7 @@ fn a_crash_leaves_an_unfinished_commit_unknown_and_an_unsent_one_refused() {
         let (root, ended) = tokio::join!(app.root(), async { bench.store.end(Fate::Commit) });
         assert!(ended);
         assert_eq!(root.unwrap().live_rows("entries"), Some(1));
-        assert_eq!(bench.rig.account_rows(bench.owner).await, 1);
+        assert_eq!(bench.rig.apps.account_rows(bench.owner).await, 1);
     });
 }
 

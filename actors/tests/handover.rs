@@ -16,7 +16,7 @@ const ROWS: u64 = 3;
 
 /// Has the app accepted by `to`.
 async fn accept(bench: &Bench, app: &rookery_actors::AppHandle, to: HumanId) -> Result<Reply> {
-    let account = bench.rig.account(to).await.expect("the store answers");
+    let account = bench.rig.apps.account(to).await.expect("the store answers");
     let acceptance =
         Acceptance { transfer: TransferId::new(), offered_by: bench.owner, to, account };
     app.apply(Caller::System, Op::App(AppOp::HandOver(acceptance))).await
@@ -33,7 +33,7 @@ fn check(counted: (i64, i64), stored: (i64, i64), what: &str) {
 }
 
 async fn counted(bench: &Bench, to: HumanId) -> (i64, i64) {
-    (bench.rig.account_rows(bench.owner).await, bench.rig.account_rows(to).await)
+    (bench.rig.apps.account_rows(bench.owner).await, bench.rig.apps.account_rows(to).await)
 }
 
 fn stored(bench: &Bench, to: HumanId) -> (i64, i64) {
@@ -147,7 +147,7 @@ fn what_is_refused_moves_nothing() {
         let app = bench.app().await;
         bench.create(&app, "k").await.expect("a row");
         // Whoever offered is no owner.
-        let account = bench.rig.account(to).await.expect("the store answers");
+        let account = bench.rig.apps.account(to).await.expect("the store answers");
         let foreign = Acceptance {
             transfer: TransferId::new(),
             offered_by: to,

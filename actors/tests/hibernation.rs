@@ -38,7 +38,7 @@ fn a_hammered_app_that_is_put_to_rest_all_the_time_loses_nothing() {
         assert_eq!(root.totals.trashed, 480);
         assert!(bench.store.loads() >= incarnations.len() as u64);
         assert_eq!(bench.store.violations(), Vec::<String>::new());
-        assert_eq!(bench.rig.account_rows(bench.owner).await, 480);
+        assert_eq!(bench.rig.apps.account_rows(bench.owner).await, 480);
     });
 }
 

@@ -44,7 +44,7 @@ fn a_row_makes_room_in_other_apps_once_its_deletion_is_durable() {
             });
             let committed = fate == Fate::Commit;
             assert_eq!(deleted.is_ok(), committed, "{fate:?}");
-            let counted = bench.rig.account_rows(bench.owner).await;
+            let counted = bench.rig.apps.account_rows(bench.owner).await;
             assert_eq!(counted, if committed { 1 } else { 2 }, "{fate:?}");
             let (created, ()) = tokio::join!(bench.create(&other, "c"), async {
                 if committed {
@@ -53,7 +53,7 @@ fn a_row_makes_room_in_other_apps_once_its_deletion_is_durable() {
                 }
             });
             assert_eq!(created.is_ok(), committed, "{fate:?}");
-            assert_eq!(bench.rig.account_rows(bench.owner).await, 2, "{fate:?}");
+            assert_eq!(bench.rig.apps.account_rows(bench.owner).await, 2, "{fate:?}");
         });
     }
 }
@@ -84,7 +84,7 @@ fn an_app_fills_the_room_that_it_makes_itself_at_once() {
         row(second).expect("in its place");
         let refused = row(third).expect_err("there is no more");
         assert_eq!(refused.code, ErrorCode::AccountQuotaExceeded, "{refused:?}");
-        assert_eq!(bench.rig.account_rows(bench.owner).await, 2);
+        assert_eq!(bench.rig.apps.account_rows(bench.owner).await, 2);
     });
 }
 
@@ -101,7 +101,7 @@ fn an_app_in_the_trash_makes_room_once_that_is_durable() {
             assert!(bench.store.end(Fate::Refuse));
         });
         trashed.expect_err("not applied");
-        assert_eq!(bench.rig.account_rows(bench.owner).await, 2);
+        assert_eq!(bench.rig.apps.account_rows(bench.owner).await, 2);
         let refused = bench.create(&other, "c").await.expect_err("and never any");
         assert_eq!(refused.code, ErrorCode::AccountQuotaExceeded, "{refused:?}");
     });

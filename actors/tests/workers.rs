@@ -80,7 +80,7 @@ async fn a_dormant_app_that_nobody_asks_for_is_forgotten_and_found_again_as_it_w
     let app = apps.find("notes").await.unwrap();
     assert_eq!(app.id(), id);
     assert_eq!(app.root().await.unwrap().live_rows("entries"), Some(3));
-    let counted = house.runtime.account_rows(house.owner).await;
+    let counted = house.runtime.apps().account_rows(house.owner).await;
     assert_eq!(counted, 3, "its rows are counted once");
     house.close().await;
 }
@@ -138,7 +138,7 @@ async fn the_rows_of_a_destroyed_app_are_given_back_to_its_account_once() {
     for key in ["a", "b", "c"] {
         house.create(&kept, key).await.unwrap();
     }
-    let counted = || async { house.runtime.account_rows(house.owner).await };
+    let counted = || async { house.runtime.apps().account_rows(house.owner).await };
     for by_sweeper in [false, true] {
         let gone = house.app("gone").await;
         house.create(&gone, "a").await.unwrap();

@@ -132,6 +132,14 @@ pub struct RowChange {
     pub previous_editor: Option<Principal>,
 }
 
+impl RowChange {
+    /// A change of a row that nobody loses sight of as its editor.
+    #[must_use]
+    pub const fn new(collection: Arc<str>, row: Arc<Row>) -> Self {
+        Self { collection, row, previous_editor: None }
+    }
+}
+
 /// One entry of an app's feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {

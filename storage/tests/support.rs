@@ -235,11 +235,7 @@ pub(crate) fn new_app(owner: HumanId, slug: &str, rows: &[Arc<Row>]) -> NewApp {
         kind: EventType::RowCreated,
         at: NOW,
         by: row.creator,
-        change: Some(RowChange {
-            collection: Arc::clone(&collection),
-            row: Arc::clone(row),
-            previous_editor: None,
-        }),
+        change: Some(RowChange::new(Arc::clone(&collection), Arc::clone(row))),
         data: None,
         silent: false,
     });

@@ -212,8 +212,7 @@ impl Seeds {
         self.totals.live += 1;
         self.totals.bytes += row.stored_bytes();
         *self.counts.entry(collection.clone()).or_default() += 1;
-        let change =
-            RowChange { collection: collection.clone(), row: row.clone(), previous_editor: None };
+        let change = RowChange::new(collection.clone(), row.clone());
         self.events.push(Arc::new(Event {
             seq,
             kind: EventType::RowCreated,

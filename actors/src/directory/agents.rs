@@ -86,9 +86,7 @@ impl Directory {
     /// # Errors
     /// `unavailable`; `not_found`.
     pub fn agent(&self, id: AgentId) -> Result<AgentRecord> {
-        self.core
-            .read(|memory| memory.agent(id).map(|entry| AgentRecord::read(memory, entry)))?
-            .ok_or_else(no_such_agent)
+        self.core.agent_record(id)
     }
 
     /// At most `limit` agents of a human, newest first, behind the position `after`.

@@ -167,7 +167,7 @@ async fn probe(bench: &Bench, client: &Client) {
 
 async fn check_end(bench: &Bench, apps: &[AppHandle]) {
     assert_eq!(bench.store.violations(), Vec::<String>::new());
-    let counted = bench.rig.account_rows(bench.owner).await;
+    let counted = bench.rig.apps.account_rows(bench.owner).await;
     assert_eq!(counted, bench.store.rows_of(bench.owner).cast_signed(), "rows of the account");
     for app in apps {
         assert_eq!(app.observe().queued, 0, "places in the queue are given back");

@@ -19,7 +19,7 @@ use crate::app::{
     deploy::{DeployPlan, DeployReport, breaks_of, report},
     private::TombKind,
     rows::Digest,
-    working::{Stamp, Undo},
+    working::Undo,
 };
 
 impl Decision<'_> {
@@ -50,29 +50,23 @@ impl Decision<'_> {
 
     /// Serves the plan's collections from here on, with the rows that were carried over.
     fn serve(&mut self, plan: &DeployPlan, carried: CarriedOver) {
+        let stamp = self.stamp();
         let working = &mut *self.working;
         let collections = std::mem::replace(&mut working.private.collections, carried.private);
         let events = std::mem::replace(&mut working.private.events, plan.events.clone());
         working.open.journal.push(Undo::Collections(Box::new((collections, events))));
         working.root.manifest = plan.manifest.clone();
         working.root.collections = carried.collections;
-        let at = working.next_time(self.now);
-        let stamp = Stamp { by: self.standing.principal, at, silent: false };
         for (collection, row) in carried.detach {
             working.count_gone(&row);
             let left = next_version(&row);
             working.bury(&collection, left.clone(), RowState::Detached);
-            let change = RowChange { collection, row: left, previous_editor: None };
-            working.emit_row(EventType::RowDeleted, stamp, change);
+            working.emit_row(EventType::RowDeleted, stamp, RowChange::new(collection, left));
         }
         for (collection, row) in carried.reattach {
             working.drop_tomb(&collection, Digest::of(row.key()));
             working.count_live(&row);
-            let change = RowChange {
-                collection: collection.clone(),
-                row: row.clone(),
-                previous_editor: None,
-            };
+            let change = RowChange::new(collection.clone(), row.clone());
             working.emit_row(EventType::RowRestored, stamp, change);
             working.open.write_row(RowWrite { collection, row, state: RowState::Live });
         }

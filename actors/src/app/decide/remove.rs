@@ -59,7 +59,7 @@ impl Decision<'_> {
         let before = self.indexed(ix, row.clone());
         self.working.take(ix, &before, left.clone(), RowState::Trashed(deleted_at));
         self.release_rows(1);
-        self.emit_row(ix, EventType::RowDeleted, left.clone());
+        self.emit_row(self.decl(ix).name.clone(), EventType::RowDeleted, left.clone());
         RowReply { row: left, fate: RowFate::Deleted(deleted_at) }
     }
 
@@ -162,17 +162,12 @@ impl Decision<'_> {
             .scrubs
             .push(Scrub { collection: collection.clone(), key: key.clone() });
         let (version, purged_at) = (left.version, left.updated_at);
-        self.emit_of(collection.clone(), EventType::RowPurged, left);
+        self.emit_row(collection.clone(), EventType::RowPurged, left);
         PurgedRow { key, version, purged_at }
     }
 
-    fn emit_row(&mut self, ix: usize, kind: EventType, row: Arc<Row>) {
-        let collection = self.decl(ix).name.clone();
-        self.emit_of(collection, kind, row);
-    }
-
-    fn emit_of(&mut self, collection: Arc<str>, kind: EventType, row: Arc<Row>) {
+    fn emit_row(&mut self, collection: Arc<str>, kind: EventType, row: Arc<Row>) {
         let stamp = self.row_stamp(row.updated_at);
-        self.working.emit_row(kind, stamp, RowChange { collection, row, previous_editor: None });
+        self.working.emit_row(kind, stamp, RowChange::new(collection, row));
     }
 }
