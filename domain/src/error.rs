@@ -12,6 +12,8 @@ use serde_json::Value;
 
 pub use table::ErrorCode;
 
+use crate::json::EMPTY_OBJECT;
+
 /// A result whose failure is a row of the error table.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -108,7 +110,7 @@ impl Error {
     pub fn details_json(&self) -> Option<String> {
         let details = self.details.as_deref().map(Value::to_string);
         let Some(current) = &self.current else { return details };
-        let mut json = details.unwrap_or_else(|| "{}".to_owned());
+        let mut json = details.unwrap_or_else(|| EMPTY_OBJECT.to_owned());
         // It is an object: what it holds stands before the row.
         json.pop();
         let comma = if json.len() > 1 { "," } else { "" };

@@ -20,6 +20,9 @@ use crate::{Error, Result, row::write_json_string};
 /// How deep arrays and objects may nest; the outermost one counts as 1.
 pub const DEPTH_MAX: usize = 64;
 
+/// The text of an object without members.
+pub const EMPTY_OBJECT: &str = "{}";
+
 /// Bytes of a refusal's message that quote the request (a member's name can be as long as a body).
 const QUOTE_BYTES_MAX: usize = 200;
 

@@ -65,6 +65,20 @@ impl Row {
         self.text.split().1
     }
 
+    /// The row one version on, written at `updated_at`; all else stays.
+    #[must_use]
+    pub fn next_version(&self, updated_at: Timestamp) -> Self {
+        Self { version: self.version + 1, updated_at, ..self.clone() }
+    }
+
+    /// The row with other content, the text of a JSON object; all else stays.
+    #[must_use]
+    pub fn with_data(&self, data: &str) -> Self {
+        let Self { text: _, version, creator, editor, created_at, updated_at } = *self;
+        let text = RowText::new(self.key(), data);
+        Self { text, version, creator, editor, created_at, updated_at }
+    }
+
     /// Its content as a value; null where it is not JSON, which is never served.
     #[must_use]
     pub fn value(&self) -> Value {

@@ -135,7 +135,8 @@ pub(super) fn carry_over(
                 carried.crowded_out.entry(name.clone()).or_default().add(row.key());
                 continue;
             }
-            back.push(next_version(row));
+            // Whoever follows the feed by version hears of its coming.
+            back.push(Arc::new(row.next_version(row.updated_at)));
         }
         rows.put_all(&back);
         carried.reattach.extend(back.into_iter().map(|row| (name.clone(), row)));
@@ -143,11 +144,6 @@ pub(super) fn carry_over(
         carried.private.push(PrivateCollection { schema: schema.cloned(), unique: Some(index) });
     }
     Ok(carried)
-}
-
-/// The row one version on: whoever follows the feed by version hears of its coming and going.
-pub(super) fn next_version(row: &Row) -> Arc<Row> {
-    Arc::new(Row { version: row.version + 1, ..row.clone() })
 }
 
 fn check(schema: &CompiledSchema, row: &Row) -> Result<(), Misfit> {

@@ -10,6 +10,7 @@ use rookery_domain::{
     advisory::{Difference, Evidence, Report},
     app::AppRecord,
     id::{AppId, HumanId},
+    json::EMPTY_OBJECT,
     manifest::{Manifest, Visibility},
     row::Row,
 };
@@ -100,7 +101,7 @@ impl Control {
         counts: Vec<CollectionCounts>,
     ) -> Result<Report> {
         let text = versions::manifest(&self.db, record.id, record.version).await?;
-        let manifest = read_manifest(text.as_deref().unwrap_or("{}"))?;
+        let manifest = read_manifest(text.as_deref().unwrap_or(EMPTY_OBJECT))?;
         let mut evidence = BTreeMap::new();
         for count in counts.into_iter().filter(|count| count.live > 0) {
             let sample = apps::sample(&self.db, record.id, &count.name, SAMPLE_ROWS_MAX).await?;

@@ -9,6 +9,7 @@ use rookery_domain::{
     app::{AppRecord, AppStatus},
     id::{AgentId, AppId, HistoryId, HumanId, OrgId},
     idempotency::{Idempotent, IdempotentRequest, Kept, StoredResponse},
+    json::EMPTY_OBJECT,
     manifest::{Manifest, Visibility, Warning},
     retention, slug,
 };
@@ -152,7 +153,8 @@ impl Control {
         }
         let slug = request.slug.clone().unwrap_or_else(|| draw(None, 0));
         let host = env.options.app_hosts.of(&slug);
-        let text = request.bundle.manifest.clone().unwrap_or_else(|| "{}".to_owned()).into();
+        let text =
+            request.bundle.manifest.clone().unwrap_or_else(|| EMPTY_OBJECT.to_owned()).into();
         let draft = draft::draft(env, text, &request.bundle, host, None).await?;
         let visibility = draft.visibility.unwrap_or_default();
         if request.slug.is_some() && visibility == Visibility::Link {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{Error, ErrorCode, Result, limits::Limits};
 
-static EMPTY_OBJECT: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
+static NO_MEMBERS: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
 
 const OBJECTS: [&str; 4] = ["collections", "$defs", "roles", "events"];
 const ARRAYS: [&str; 8] = [
@@ -53,7 +53,7 @@ pub(super) struct TopLevel<'a> {
 impl<'a> TopLevel<'a> {
     /// The object member `name`, empty when absent.
     pub(super) fn object(&self, name: &str) -> &'a Map<String, Value> {
-        self.map.get(name).and_then(Value::as_object).unwrap_or(&EMPTY_OBJECT)
+        self.map.get(name).and_then(Value::as_object).unwrap_or(&NO_MEMBERS)
     }
 
     /// Whether it is looked into what has this name: of a new manifest not where it is too long. It is

@@ -2,6 +2,8 @@
 //! What a plan breaks and which rows come over is told in [`deploy`](crate::app::deploy) and
 //! [`carry_over`](crate::app::carry_over), for dry runs as well.
 
+use std::sync::Arc;
+
 use rookery_domain::{
     Error, Result, compat,
     event::{EventType, RowChange},
@@ -15,7 +17,7 @@ use serde_json::json;
 use super::Decision;
 use crate::app::{
     aside::Limit,
-    carry_over::{CarriedOver, carry_over, next_version, unfit_rows},
+    carry_over::{CarriedOver, carry_over, unfit_rows},
     deploy::{DeployPlan, DeployReport, breaks_of, report},
     private::TombKind,
     rows::Digest,
@@ -59,7 +61,8 @@ impl Decision<'_> {
         working.root.collections = carried.collections;
         for (collection, row) in carried.detach {
             working.count_gone(&row);
-            let left = next_version(&row);
+            // Whoever follows the feed by version hears of its going.
+            let left = Arc::new(row.next_version(row.updated_at));
             working.bury(&collection, left.clone(), RowState::Detached);
             working.emit_row(EventType::RowDeleted, stamp, RowChange::new(collection, left));
         }

@@ -6,6 +6,7 @@ use rookery_domain::{
     Error, Result,
     access::{Access, Authorship},
     event::{EventType, RowChange},
+    json::EMPTY_OBJECT,
     principal::Caller,
     row::{Row, RowText},
 };
@@ -13,7 +14,7 @@ use rookery_storage::commit::{RowState, Scrub};
 
 use super::{
     Decision,
-    write::{NOTHING, append_only, check_version},
+    write::{append_only, check_version},
 };
 use crate::app::{
     message::{PurgedRow, Reply, RowFate, RowReply, RowTarget},
@@ -46,7 +47,7 @@ impl Decision<'_> {
         }
         check_version(&access, &row, target.if_match.as_ref())?;
         let RowReply { row, fate } = self.trash(ix, &row);
-        Ok(RowReply { row: self.told(&decl, row, NOTHING), fate })
+        Ok(RowReply { row: self.told(&decl, row, EMPTY_OBJECT), fate })
     }
 
     /// Moves a live row to the trash, whoever asks.
@@ -55,7 +56,7 @@ impl Decision<'_> {
         // No row was deleted before it was there: one that was would be destroyed too early, as soon
         // as a clock that is slow now has been set right.
         let deleted_at = at.max(row.created_at).max(row.updated_at);
-        let left = Arc::new(Row { version: row.version + 1, updated_at: at, ..Row::clone(row) });
+        let left = Arc::new(row.next_version(at));
         let before = self.indexed(ix, row.clone());
         self.working.take(ix, &before, left.clone(), RowState::Trashed(deleted_at));
         self.release_rows(1);
@@ -91,8 +92,7 @@ impl Decision<'_> {
         self.check_unique(ix, &decl, &forms, digest).map_err(|taken| taken.with_hint(TAKEN))?;
         self.check_quota(content.stored_bytes(), None)?;
         let at = self.working.next_time(self.now);
-        let row =
-            Arc::new(Row { version: content.version + 1, updated_at: at, ..Row::clone(&content) });
+        let row = Arc::new(content.next_version(at));
         let after = Indexed { row: row.clone(), forms };
         self.working.put(ix, None, &after, EventType::RowRestored, self.row_stamp(at));
         Ok(Reply::Row(RowReply { row, fate: RowFate::Restored }))

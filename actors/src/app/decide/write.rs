@@ -7,7 +7,7 @@ use rookery_domain::{
     access::{Access, Authorship, Tier},
     event::EventType,
     if_match::IfMatch,
-    json::Object,
+    json::{EMPTY_OBJECT, Object},
     manifest::Collection,
     patch,
     row::{Row, RowText},
@@ -23,9 +23,6 @@ use crate::app::{
     unique::{self, Forms},
     working::{Indexed, Undo},
 };
-
-/// The data of a row of which nothing is told.
-pub(super) const NOTHING: &str = "{}";
 
 /// What to do about a key that a detached row holds, or one that cannot be read.
 const KEPT: &str = "Use another key. The app's owner may purge that row by its key, or deploy a version whose schema it fits, which serves it again.";
@@ -48,7 +45,7 @@ impl Decision<'_> {
         self.pass_challenge(&decl)?;
         match existing {
             Some(row) => {
-                let row = self.told(&decl, row, NOTHING);
+                let row = self.told(&decl, row, EMPTY_OBJECT);
                 Ok(RowReply { row, fate: RowFate::Existed })
             }
             None => self.insert(ix, &decl, item),
@@ -152,8 +149,8 @@ impl Decision<'_> {
         let old_value = if decl.relations.is_empty() { Value::Null } else { row.value() };
         let sent = match self.standing.allowlist {
             // What the request would have made of an empty row.
-            Some(_) => patch::apply(NOTHING, data.clone(), replace)?.into_parts().0,
-            None => NOTHING.into(),
+            Some(_) => patch::apply(EMPTY_OBJECT, data.clone(), replace)?.into_parts().0,
+            None => EMPTY_OBJECT.into(),
         };
         let data = patch::apply(row.data(), data, replace)?;
         let who = self.standing.principal;
@@ -170,12 +167,10 @@ impl Decision<'_> {
 
         let at = self.working.next_time(self.now);
         let new_row = Arc::new(Row {
-            text: RowText::new(row.key(), &data),
             version: row.version + 1,
-            creator: row.creator,
             editor: who,
-            created_at: row.created_at,
             updated_at: at,
+            ..row.with_data(&data)
         });
         let old = self.indexed(ix, row);
         let new = Indexed { row: new_row.clone(), forms };
@@ -192,7 +187,7 @@ impl Decision<'_> {
         if self.standing.allowlist.is_none() || may_read() {
             return row;
         }
-        Arc::new(Row { text: RowText::new(row.key(), sent), ..Row::clone(&row) })
+        Arc::new(row.with_data(sent))
     }
 
     /// Spends one write of the collection's budget, if it has one and the caller is subject to it, and
@@ -256,8 +251,7 @@ pub(super) fn check_version(
         if access.read(Some(Authorship::from(row))).is_ok() {
             return error.with_current(row.to_json());
         }
-        let blank = Row { text: RowText::new(row.key(), "{}"), ..row.clone() };
-        error.with_current(blank.to_json())
+        error.with_current(row.with_data(EMPTY_OBJECT).to_json())
     })
 }
 
