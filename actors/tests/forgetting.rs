@@ -109,7 +109,7 @@ async fn networks_that_share_a_counter_never_write_over_the_apps_own() {
     let public = AppRecord { visibility: Visibility::Public, ..record(house.owner) };
     house.store(public.clone(), manifest, Vec::new()).await;
     let counter = |scope, count| {
-        let day = i32::try_from(NOW.0 / 86_400_000_000).unwrap();
+        let day = NOW.utc_day();
         BudgetRecord { collection: "entries".into(), scope, day, count }
     };
     // As many networks as are counted one by one, and all of them together.
@@ -142,7 +142,7 @@ async fn a_budget_that_was_spent_a_day_early_is_free_again_after_the_next_midnig
     let public =
         AppRecord { visibility: Visibility::Public, timezone: "UTC".into(), ..record(house.owner) };
     house.store(public.clone(), manifest, Vec::new()).await;
-    let tomorrow = i32::try_from(NOW.0 / 86_400_000_000).unwrap() + 1;
+    let tomorrow = NOW.utc_day() + 1;
     let spent = BudgetRecord {
         collection: "entries".into(),
         scope: BudgetScope::App,

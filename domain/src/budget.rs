@@ -7,6 +7,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    ops::RangeInclusive,
     sync::Arc,
 };
 
@@ -19,6 +20,14 @@ use crate::{Error, ErrorCode, Result, Timestamp, manifest::AnonWriteBudget, time
 pub const NETWORKS_MAX: usize = 10_000;
 /// Counters that the networks beyond [`NETWORKS_MAX`] share.
 pub const SHARED_BUCKETS: u64 = 1_024;
+
+/// The days whose counters may matter at `now`, whatever an app's timezone. Yesterday is today still in
+/// the one farthest west; the day after tomorrow is tomorrow already in the one farthest east.
+#[must_use]
+pub const fn live_days(now: Timestamp) -> RangeInclusive<i32> {
+    let today = now.utc_day();
+    today - 1..=today + 2
+}
 
 /// What a counter counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

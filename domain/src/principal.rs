@@ -192,6 +192,12 @@ pub enum Caller {
 }
 
 impl Caller {
+    /// Whether it is the service itself.
+    #[must_use]
+    pub const fn is_system(&self) -> bool {
+        matches!(self, Self::System)
+    }
+
     /// How records name this caller.
     #[must_use]
     pub const fn principal(&self) -> Principal {

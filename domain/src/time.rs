@@ -50,6 +50,13 @@ impl Timestamp {
         Self(self.0.saturating_add(seconds.saturating_mul(MICROS_PER_SECOND)))
     }
 
+    /// The calendar day of UTC that it is on, counted from 1970-01-01.
+    #[must_use]
+    pub const fn utc_day(self) -> i32 {
+        // 64 bits of microseconds are some hundred million days.
+        self.0.div_euclid(DAY_S * MICROS_PER_SECOND) as i32
+    }
+
     /// The beginning of its millisecond: as finely as times are shown.
     #[must_use]
     pub const fn as_shown(self) -> Self {

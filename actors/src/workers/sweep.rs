@@ -4,10 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rookery_domain::{
-    ErrorCode, Result,
-    id::AppId,
-    principal::Caller,
-    time::{DAY_S, MICROS_PER_SECOND},
+    ErrorCode, Result, budget::live_days, id::AppId, principal::Caller, time::DAY_S,
 };
 use rookery_storage::{apps::purge, expiry, idempotency, trash};
 use tracing::{info, warn};
@@ -177,11 +174,7 @@ async fn decide(context: &Context, app: AppId, op: AppOp) -> Result<u64> {
 async fn expired(context: &Context) -> Result<bool> {
     let db = &context.db;
     let now = context.env().clock.now();
-    let day = i32::try_from(now.0.div_euclid(DAY_S * MICROS_PER_SECOND)).unwrap_or(i32::MAX);
     let unseen_since = now.plus_seconds(-BLOB_GRACE_S);
-    // Yesterday is today still in the timezone farthest west; the day after tomorrow is tomorrow
-    // already in the one farthest east.
-    let days = day.saturating_sub(1)..=day.saturating_add(2);
     let (mut records, mut responses, mut global, mut spent) = (true, true, true, true);
     let mut blobs = Some(context.positions.lock().blobs);
     for _ in 0..CHUNKS_MAX {
@@ -204,7 +197,8 @@ async fn expired(context: &Context) -> Result<bool> {
                 idempotency::forget_expired(db, now).await? >= u64::from(idempotency::FORGET_CHUNK);
         }
         if spent {
-            spent = expiry::forget_spent(db, now, days.clone()).await? >= u64::from(expiry::CHUNK);
+            spent =
+                expiry::forget_spent(db, now, live_days(now)).await? >= u64::from(expiry::CHUNK);
         }
         if !(records || global || blobs.is_some() || responses || spent) {
             return Ok(false);

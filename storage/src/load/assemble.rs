@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use rookery_domain::{
     app::AppRecord,
-    budget::BudgetRecord,
+    budget::{BudgetRecord, live_days},
     credentials::Credential,
     event::Event,
     grants::Grant,
     id::AppId,
     members::Member,
     previews::Preview,
-    time::{DAY_S, MICROS_PER_SECOND},
 };
 
 use super::{Head, LoadOptions, LoadedAccess, LoadedApp, rows::ReadRows};
@@ -34,8 +33,7 @@ pub(super) const HEAD: &str = "select h.last_seq, h.floor_seq, h.live, h.trashed
      from app_head h join versions v on v.app_id = h.app_id \
      where h.app_id = $1 and v.number = $2";
 
-/// Counters of the days around the present, four of them: whatever an app's timezone, today and
-/// tomorrow are among them. `$1` the app, `$2` the first day.
+/// Counters of the [`live_days`], four of them. `$1` the app, `$2` the first day.
 pub(super) const BUDGETS: &str = "select collection, network, day, count from budgets \
      where app_id = $1 and day >= $2 and day <= $2 + 3";
 
@@ -70,10 +68,9 @@ pub(super) const TAIL: &str = concat!(
     " from events where app_id = $1 order by seq desc limit $2"
 );
 
-/// The first calendar day whose counters can still matter: in the timezone farthest west it is
-/// yesterday.
+/// The first calendar day whose counters can still matter.
 pub(super) fn first_day(options: LoadOptions) -> i64 {
-    options.now.0.div_euclid(DAY_S * MICROS_PER_SECOND) - 1
+    (*live_days(options.now).start()).into()
 }
 
 /// The columns of [`HEAD`] but for the manifest.

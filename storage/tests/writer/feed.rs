@@ -253,7 +253,7 @@ contract! {
         let writer = start(&test.db).await;
         let draft = Draft::new(app, 1).create(row("a", "{}")).extras(1);
         assert_eq!(draft.commit(&writer).await, Outcome::Committed);
-        let today = i32::try_from(NOW.0 / 86_400_000_000).unwrap();
+        let today = NOW.utc_day();
         let forget = |now, days| expiry::forget_spent(&test.db, now, days);
         assert_eq!(forget(NOW, today..=today).await.unwrap(), 0);
         let later = NOW.plus_seconds(61);

@@ -115,7 +115,7 @@ impl Draft {
         self.0.writes.budgets.push(BudgetRecord {
             collection: ENTRIES.into(),
             scope: BudgetScope::Network(u64::MAX - u64::from(seed)),
-            day: i32::try_from(NOW.0 / 86_400_000_000).unwrap(),
+            day: NOW.utc_day(),
             count: 3,
         });
         let expires_at = NOW.plus_seconds(60);

@@ -6,8 +6,8 @@ use std::sync::{
 };
 
 use rookery_domain::{
-    Principal, PrincipalKind, Timestamp, app::AppStatus, budget::BudgetScope, event::EventType,
-    id::AppId, row::Row,
+    Principal, PrincipalKind, app::AppStatus, budget::BudgetScope, event::EventType, id::AppId,
+    row::Row, time::DAY_S,
 };
 use rookery_storage::{
     Db,
@@ -146,7 +146,7 @@ contract! {
         for (days, budgets, challenges) in
             [(-3, 0, 1), (-2, 1, 1), (0, 1, 1), (1, 1, 0), (2, 0, 0)]
         {
-            let now = Timestamp(NOW.0 + days * 86_400_000_000);
+            let now = NOW.plus_seconds(days * DAY_S);
             let options = LoadOptions { now, tail_events: 1 };
             let loaded = load_app(&test.db, app, options).await.unwrap().unwrap();
             assert_eq!((loaded.budgets.len(), loaded.spent_challenges.len()), (budgets, challenges));

@@ -77,7 +77,7 @@ pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) 
     let mut decision = Decision { env, working, caller, standing, now, proof: Proof::Unneeded };
     let needs_live_app = match &op {
         Op::App(_) => false,
-        Op::Restore { .. } | Op::Purge { .. } => !matches!(caller, Caller::System),
+        Op::Restore { .. } | Op::Purge { .. } => !caller.is_system(),
         _ => true,
     };
     if needs_live_app {
@@ -218,7 +218,7 @@ impl Decision<'_> {
     /// owner's writes are, and not what the system does of itself.
     fn silent(&self) -> bool {
         self.standing.is_owner()
-            && !matches!(self.caller, Caller::System)
+            && !self.caller.is_system()
             && self.working.root.record.migration_until.is_some_and(|until| until > self.now)
     }
 

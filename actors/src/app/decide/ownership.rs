@@ -27,7 +27,7 @@ impl Decision<'_> {
     /// leaves its organization, whose admins would go on as owners of somebody else's app, and is kept
     /// to what its manifest names.
     pub(super) fn hand_over(&mut self, acceptance: Acceptance) -> Result<Reply> {
-        if *self.caller != Caller::System {
+        if !self.caller.is_system() {
             // Owners offer; only whoever has checked the addressee may complete it.
             return Err(Error::new(ErrorCode::Forbidden, "an app is given away by an offer"));
         }

@@ -7,7 +7,6 @@ use rookery_domain::{
     access::{Access, Authorship},
     event::{EventType, RowChange},
     json::EMPTY_OBJECT,
-    principal::Caller,
     row::{Row, RowText},
 };
 use rookery_storage::commit::{RowState, Scrub};
@@ -103,7 +102,7 @@ impl Decision<'_> {
         let (decl, key) = (self.decl(ix), &*target.key);
         let access = Access::new(&self.standing, &decl);
         let row = self.working.root.collections[ix].rows.get(key).cloned();
-        if !matches!(self.caller, Caller::System) {
+        if !self.caller.is_system() {
             access.purge(row.as_deref().map(Into::into))?;
         }
         let Some(row) = row else {

@@ -8,7 +8,6 @@ use rookery_domain::{
     event::EventType,
     id::{HumanId, OrgId},
     manifest::{Retention, Visibility},
-    principal::Caller,
     retention::{self, RetentionPatch},
     timezone::Zone,
 };
@@ -237,7 +236,7 @@ impl Decision<'_> {
         match record.status {
             AppStatus::Purging => return Ok(Reply::App(record.clone())),
             // The sweeper comes when it is due; whoever restored the app meanwhile is heard.
-            AppStatus::Deleted | AppStatus::Closed if self.is_sweep() => {
+            AppStatus::Deleted | AppStatus::Closed if self.caller.is_system() => {
                 if record.purge_at.is_none_or(|due| due > self.now) {
                     return Err(Error::new(ErrorCode::Conflict, "this app is not due yet"));
                 }
@@ -255,10 +254,6 @@ impl Decision<'_> {
         self.release_rows(self.working.root.counted_rows());
         record.status = AppStatus::Purging;
         Ok(Reply::App(self.write_record(AppWrite::of(record))))
-    }
-
-    fn is_sweep(&self) -> bool {
-        matches!(self.caller, Caller::System)
     }
 
     /// Replaces the record and tells the feed.
