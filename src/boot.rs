@@ -301,8 +301,11 @@ fn unopened(config: &Config, error: StorageError) -> BootError {
 
 /// How the directory is set up.
 fn directory(config: &Config) -> DirectoryOptions {
-    let fresh_visitors_max = config.limits.max_fresh_visitors_per_app;
-    DirectoryOptions { fresh_visitors_max, ..DirectoryOptions::default() }
+    DirectoryOptions {
+        agents_per_account_max: config.limits.max_agents_per_account,
+        fresh_visitors_max: config.limits.max_fresh_visitors_per_app,
+        ..DirectoryOptions::default()
+    }
 }
 
 /// The settings of the runtime.

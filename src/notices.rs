@@ -1,6 +1,6 @@
 //! What people are mailed when others act: an app's owner, and whoever offered it; who is put into an
 //! organization or billed for it, and its admins when apps of it are closed. These are notices within
-//! `mail.notices_per_hour`; what they tell of is done, whether they leave or not.
+//! `mail.notices_per_hour` and `mail.notices_per_account`; what they tell of is done, whether they leave or not.
 
 use std::collections::BTreeMap;
 
@@ -56,6 +56,9 @@ pub(crate) fn tell(state: &State, human: HumanId, by: HumanId, slug: &str, deed:
 
 fn mail(state: &State, human: HumanId, by: HumanId, slug: &str, deed: Deed<'_>) -> Result<()> {
     let Some(email) = address(state, human)? else { return Ok(()) };
+    if !state.mailer.admits_notice(&email, Some(by)) {
+        return Ok(());
+    }
     let by = sender(state.rooms.directory.human(by)?.as_deref());
     let (happened, what) = match deed {
         Deed::Offered { to } => (
@@ -95,9 +98,6 @@ fn mail(state: &State, human: HumanId, by: HumanId, slug: &str, deed: Deed<'_>) 
             format!("{by} has taken the app {slug} out of its organization."),
         ),
     };
-    if !state.mailer.admits_notice(&email) {
-        return Ok(());
-    }
     let site = &state.public_url;
     let news = News {
         about: About::App,
@@ -125,6 +125,16 @@ pub(crate) enum OrgNews<'a> {
     Billed,
     /// These apps of it are closed, because their owner's account was deleted.
     Closed(&'a [AppRecord]),
+}
+
+impl OrgNews<'_> {
+    /// Whose doing it is, where somebody could do much of it.
+    const fn caused_by(self) -> Option<HumanId> {
+        match self {
+            Self::Joined { by, .. } => Some(by),
+            Self::Billed | Self::Closed(_) => None,
+        }
+    }
 }
 
 /// Mails `human` what happened in the organization `org`, which is called `name`; nothing to an address
@@ -176,6 +186,9 @@ fn mail_of_org(
     news: OrgNews<'_>,
 ) -> Result<()> {
     let Some(email) = address(state, human)? else { return Ok(()) };
+    if !state.mailer.admits_notice(&email, news.caused_by()) {
+        return Ok(());
+    }
     let name = organization(name);
     let (subject, what) = match news {
         OrgNews::Joined { by, role } => {
@@ -196,9 +209,6 @@ fn mail_of_org(
         ),
         OrgNews::Closed(apps) => (format!("Apps of {name} are closed"), closed(&name, apps)),
     };
-    if !state.mailer.admits_notice(&email) {
-        return Ok(());
-    }
     let site = &state.public_url;
     let news = News {
         about: About::Organization,

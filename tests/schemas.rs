@@ -133,7 +133,7 @@ fn bounds_are_those_of_the_rules() {
         ("ProfilePatch.name", "maxLength", json!(agent_name::NAME_CHARS_MAX)),
         ("SignupSource.source", "maxLength", json!(agent_name::NAME_CHARS_MAX)),
         ("SignupSource.source", "minLength", json!(1)),
-        ("NewCredential.name", "maxLength", json!(credentials::NAME_CHARS_MAX)),
+        ("NewCredential.name", "maxLength", json!(agent_name::NAME_CHARS_MAX)),
         ("NewCredential.name", "minLength", json!(1)),
         ("Rotation.overlap_s", "maximum", json!(credentials::OVERLAP_S_MAX)),
         ("Rotation.overlap_s", "minimum", json!(0)),

@@ -15,7 +15,7 @@ use rookery_domain::{
     agent_name::AgentName,
     email::Email,
     human_name::HumanName,
-    id::AppId,
+    id::{AppId, HumanId},
     idempotency::{Idempotent, IdempotentRequest, StoredResponse},
     limits::Limits,
     orgs::{OrgName, OrgRole},
@@ -24,7 +24,7 @@ use rookery_domain::{
     time::Clock,
 };
 use rookery_storage::{
-    Db, StorageOptions, Writer, WriterOptions, faults, idempotency::KeepResponse,
+    Db, StorageOptions, Writer, WriterOptions, faults, idempotency::KeepResponse, placeholders,
 };
 use rookery_testkit::until;
 use tempfile::TempDir;
@@ -343,6 +343,23 @@ async fn where_many_agents_wait_to_be_claimed_an_hour_is_enough() {
     let (late, _) = house.agent().await;
     directory.flush().await;
     assert_eq!([&claimed, &idle, &used, &late].map(known), [true, false, true, true]);
+}
+
+#[tokio::test]
+async fn where_many_are_invited_an_hour_is_enough_as_well() {
+    for (most, kept) in [(1, true), (0, false)] {
+        let options = DirectoryOptions { unclaimed_max: most, ..Default::default() };
+        let house = house_with(options).await;
+        let invite = async |human| {
+            let email = "ada@example.com".to_owned();
+            placeholders::invite(&house.db, email, human, house.clock.now()).await.unwrap().0.id
+        };
+        let (first, second) = (HumanId::new(), HumanId::new());
+        assert_eq!(invite(first).await, first);
+        house.clock.set(house.clock.now().plus_seconds(60 * 60 + 1));
+        house.directory.flush().await;
+        assert_eq!(invite(second).await, if kept { first } else { second });
+    }
 }
 
 #[tokio::test]

@@ -17,10 +17,6 @@ use crate::{
 pub const CREDENTIALS_PER_APP_MAX: usize = 1_000;
 /// Tokens of one credential that work at the same time, while a rotation overlaps.
 pub const TOKENS_PER_CREDENTIAL_MAX: usize = 10;
-/// Characters of a credential's name.
-pub const NAME_CHARS_MAX: usize = 100;
-/// What [`check_name`] takes, as far as a regular expression says it.
-pub const NAME_PATTERN: &str = r"^[^\u0000-\u001f\u007f-\u009f]+$";
 /// Seconds that the old token of a rotation goes on working, unless its owner says otherwise.
 pub const OVERLAP_S_DEFAULT: i64 = 3_600;
 /// Seconds that it may go on working at most.
@@ -153,20 +149,6 @@ fn check_operations(operations: &[Operation], member: &str) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Reads a credential's name; it means something to humans only.
-///
-/// # Errors
-/// `invalid_request`.
-pub fn check_name(name: &str) -> Result<()> {
-    let chars = name.chars().count();
-    if (1..=NAME_CHARS_MAX).contains(&chars) && !name.chars().any(char::is_control) {
-        return Ok(());
-    }
-    Err(Error::invalid(format!(
-        "`name`: must be 1 to {NAME_CHARS_MAX} characters without control characters"
-    )))
 }
 
 /// One token of a credential.

@@ -105,6 +105,12 @@ impl Error {
         self
     }
 
+    /// Leaves out the `details` member.
+    #[must_use]
+    pub fn without_details(self) -> Self {
+        Self { details: None, current: None, ..self }
+    }
+
     /// The `details` member as JSON, where there is one.
     #[must_use]
     pub fn details_json(&self) -> Option<String> {

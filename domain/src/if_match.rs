@@ -88,6 +88,11 @@ impl Tag {
     }
 }
 
+/// What follows the commas and blanks: empty elements of a list are nothing (RFC 9110, section 5.6.1.2).
+fn next_element(rest: &str) -> &str {
+    rest.trim_start_matches([',', ' ', '\t'])
+}
+
 impl IfMatch {
     /// The row has this version.
     #[must_use]
@@ -103,16 +108,17 @@ impl IfMatch {
     pub fn of_header(text: &str) -> Result<Option<Self>> {
         let wrong =
             || Error::invalid("If-Match: must be entity tags, versions such as \"3\", or *");
-        let mut rest = text.trim();
-        if rest == "*" {
+        let text = text.trim();
+        if text == "*" {
             return Ok(None);
         }
-        if let Some(state) = State::parse(rest).filter(|state| state.written_ms.is_none()) {
+        if let Some(state) = State::parse(text).filter(|state| state.written_ms.is_none()) {
             let from = Source::Header { has_weak: false };
             return Ok(Some(Self { from, ..Self::version(state.version) }));
         }
         let (mut tags, mut has_weak) = (Vec::new(), false);
-        loop {
+        let mut rest = next_element(text);
+        while !rest.is_empty() {
             let weak = rest.strip_prefix("W/");
             let (tag, behind) = weak
                 .unwrap_or(rest)
@@ -123,11 +129,13 @@ impl IfMatch {
                 Some(_) => has_weak = true,
                 None => tags.push(Tag::of(tag)),
             }
-            rest = match behind.trim_start().strip_prefix(',') {
-                Some(next) => next.trim_start(),
-                None if behind.trim().is_empty() => break,
-                None => return Err(wrong()),
-            };
+            if !behind.is_empty() && !behind.trim_start().starts_with(',') {
+                return Err(wrong());
+            }
+            rest = next_element(behind);
+        }
+        if tags.is_empty() && !has_weak {
+            return Err(wrong());
         }
         Ok(Some(Self { tags, from: Source::Header { has_weak } }))
     }

@@ -25,6 +25,8 @@ pub struct AppsMax {
 pub struct Limits {
     /// Apps of one account, those in the trash left out. `MAX_APPS_PER_ACCOUNT`.
     pub max_apps_per_account: u64,
+    /// Agents of one account.
+    pub max_agents_per_account: u64,
     /// Custom domains of one account's apps together.
     pub max_domains_per_account: u64,
     /// Rows over all apps of one account, those in the trash left out. `MAX_ROWS_PER_ACCOUNT`.
@@ -71,6 +73,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_apps_per_account: 100,
+            max_agents_per_account: 1_000,
             max_domains_per_account: 50,
             max_rows_per_account: 50_000,
             max_rows_per_app: 1_000,

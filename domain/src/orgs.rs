@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Result, agent_name::AgentName};
 
-/// Organizations that one account is the billing account of.
+/// Organizations that one account can found, whoever is billed for them later.
 pub const ORGS_PER_ACCOUNT_MAX: u64 = 100;
 /// Members of one organization.
 pub const MEMBERS_PER_ORG_MAX: u64 = 1_000;

@@ -49,6 +49,7 @@ const BOUNDS: &[(&str, RangeInclusive<u64>)] = &[
     ("meters.retention_days", DAYS),
     ("limits.max_apps_per_account", COUNT_OR_NONE),
     ("limits.max_domains_per_account", COUNT_OR_NONE),
+    ("limits.max_agents_per_account", COUNT),
     ("limits.max_rows_per_account", COUNT_OR_NONE),
     ("limits.max_rows_per_app", COUNT_OR_NONE),
     ("limits.max_storage_bytes_per_app", BYTES_OR_NONE),
@@ -75,6 +76,7 @@ const BOUNDS: &[(&str, RangeInclusive<u64>)] = &[
     ("mail.sign_in_links_per_hour", COUNT_OR_NONE),
     ("mail.sign_in_links_per_network", COUNT_OR_NONE),
     ("mail.notices_per_hour", COUNT_OR_NONE),
+    ("mail.notices_per_account", COUNT_OR_NONE),
     ("screenshot.concurrency", COUNT),
     ("screenshot.timeout_s", TIMEOUT),
     // Without any, failures alone are logged.

@@ -250,8 +250,10 @@ pub struct Mail {
     /// Sign-in links that one client network has sent by the same measure, to whatever addresses; 0 for
     /// any number.
     pub sign_in_links_per_network: u32,
-    /// Invitations and offers that one address is sent by the same measure; 0 for any number.
+    /// Letters about what others do that one address is sent by the same measure; 0 for any number.
     pub notices_per_hour: u32,
+    /// Those that what one account does causes, by the same measure; 0 for any number.
+    pub notices_per_account: u32,
 }
 
 /// Custom domains, by an edge provider.

@@ -75,6 +75,12 @@ impl IfNoneMatch {
         self.0.is_empty()
     }
 
+    /// Whether the request names tags. With `*` any answer is held, as soon as it is known that there is one.
+    #[must_use]
+    pub fn names_tags(&self) -> bool {
+        !self.is_empty() && !self.holds("")
+    }
+
     /// Whether the caller already has what `etag` (with its quotes) stands for.
     #[must_use]
     pub fn holds(&self, etag: &str) -> bool {

@@ -10,7 +10,7 @@ mod smtp;
 use std::{num::NonZeroU32, sync::Arc};
 
 use governor::{Quota, clock::MonotonicClock};
-use rookery_domain::{Error, ErrorCode, Result, email::Email, time::Clock};
+use rookery_domain::{Error, ErrorCode, Result, email::Email, id::HumanId, time::Clock};
 use secrecy::ExposeSecret as _;
 use tokio::{sync::mpsc::OwnedPermit, time::Instant};
 
@@ -22,7 +22,7 @@ use crate::{
     boot::BootError,
     config::{self, Config},
     error::ApiError,
-    gcra::Rates,
+    gcra::{Allowance, Rates},
     http::{
         client::Network,
         loopback::{is_loopback_host, is_loopback_url},
@@ -42,6 +42,8 @@ pub struct Mailer {
     asked_links: Option<Arc<Rates>>,
     /// Letters about what somebody else did, by address, where they are bounded.
     notices: Option<Arc<Rates>>,
+    /// The same by the account that did it, where they are bounded.
+    caused_notices: Option<Arc<Rates>>,
 }
 
 /// What a start would refuse of the settings of mail.
@@ -115,6 +117,7 @@ impl Mailer {
                 sign_in_links: None,
                 asked_links: None,
                 notices: None,
+                caused_notices: None,
             });
         }
         if !is_loopback_url(public_url) && is_from_loopback(&config.mail.from) {
@@ -135,6 +138,7 @@ impl Mailer {
             sign_in_links: per_hour(config.mail.sign_in_links_per_hour),
             asked_links: per_hour(config.mail.sign_in_links_per_network),
             notices: per_hour(config.mail.notices_per_hour),
+            caused_notices: per_hour(config.mail.notices_per_account),
         })
     }
 
@@ -158,36 +162,58 @@ impl Mailer {
         Ok(())
     }
 
-    /// Counts a letter about what somebody else did, and whether the address takes one more: it
-    /// cannot help what others do. What the letter would have told of is done all the same, so
-    /// nobody but the log hears of it.
+    /// Counts a letter to `to` about what `by` did, or what came of itself, and whether it may leave: the
+    /// address cannot help what others do, and nobody shall mail strangers by doing much. What the letter
+    /// would have told of is done all the same, so nobody but the log hears of it.
     #[must_use]
-    pub fn admits_notice(&self, to: &Email) -> bool {
-        let allowance = self.notices.as_ref().map(|rates| rates.count(to));
-        let admits = allowance.is_none_or(|allowance| allowance.retry_after_s.is_none());
-        if !admits {
-            tracing::warn!("a notice was not mailed: its address was sent enough of them lately");
-        }
-        admits
+    pub fn admits_notice(&self, to: &Email, by: Option<HumanId>) -> bool {
+        let admits = |rates: &Option<Arc<Rates>>, key: &dyn Fn(&Rates) -> Allowance| {
+            rates.as_ref().is_none_or(|rates| key(rates).retry_after_s.is_none())
+        };
+        let why = if by.is_some_and(|by| !admits(&self.caused_notices, &|rates| rates.count(by))) {
+            "whoever it tells of has caused enough of them lately"
+        } else if !admits(&self.notices, &|rates| rates.count(to)) {
+            "its address was sent enough of them lately"
+        } else {
+            return true;
+        };
+        tracing::warn!(why, "a notice was not mailed");
+        false
     }
 
-    /// Sends a letter, off the request.
+    /// Sends a sign-in link, off the request.
     ///
     /// # Errors
     /// `unavailable`, when too much mail waits already, whoever this one is for.
+    pub fn send_sign_in_link(&self, to: &Email, letter: Letter) -> Result<()> {
+        self.place(0)?.send(to, letter);
+        Ok(())
+    }
+
+    /// Sends a letter about what somebody did, off the request.
+    ///
+    /// # Errors
+    /// As [`Self::reserve`].
     pub fn send(&self, to: &Email, letter: Letter) -> Result<()> {
         self.reserve()?.send(to, letter);
         Ok(())
     }
 
-    /// A place for one letter, for those who must know that it will leave before they write it.
+    /// A place for one letter about what somebody did, for those who must know that it will leave before
+    /// they write it.
     ///
     /// # Errors
-    /// As [`Self::send`].
+    /// `unavailable`, when so much mail waits already that the rest of the places is kept for sign-in
+    /// links.
     pub fn reserve(&self) -> Result<MailPlace> {
+        self.place(smtp::KEPT_FOR_SIGN_IN)
+    }
+
+    /// A place for one letter, which leaves `spared` of them free.
+    fn place(&self, spared: usize) -> Result<MailPlace> {
         let full = |_| Error::unavailable("too much mail waits to be sent");
         Ok(MailPlace(match &self.route {
-            Route::Smtp(smtp) => Reserved::Queue(smtp.reserve().map_err(full)?),
+            Route::Smtp(smtp) => Reserved::Queue(smtp.reserve(spared).map_err(full)?),
             Route::Mailbox(mailbox) => Reserved::Mailbox(Arc::clone(mailbox)),
         }))
     }

@@ -33,6 +33,8 @@ use crate::{boot::BootError, config::Mail, task::until_it_ends};
 
 /// Mails that may wait.
 const QUEUED_MAX: usize = 1_000;
+/// Of these, places for sign-in links alone: nobody's doings keep anybody from signing in.
+pub(super) const KEPT_FOR_SIGN_IN: usize = 250;
 /// Mails that are under way at a time, those that wait for another try included.
 const UNDER_WAY_MAX: usize = 256;
 /// Mails that are sent at a time. One that waits for another try takes no place among them.
@@ -92,8 +94,11 @@ impl Smtp {
         Ok(Self { queue, closing, tasks })
     }
 
-    /// A place for one mail.
-    pub(super) fn reserve(&self) -> Result<OwnedPermit<(Email, Letter)>, QueueFull> {
+    /// A place for one mail that leaves `spared` places free.
+    pub(super) fn reserve(&self, spared: usize) -> Result<OwnedPermit<(Email, Letter)>, QueueFull> {
+        if self.queue.capacity() <= spared {
+            return Err(QueueFull);
+        }
         self.queue.clone().try_reserve_owned().map_err(|_| QueueFull)
     }
 

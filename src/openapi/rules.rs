@@ -1,7 +1,7 @@
 //! What a body is held to beyond the types of its members: members that exclude each other, those
 //! that need another, and what a text may hold.
 
-use rookery_domain::{agent_name, credentials, row_key};
+use rookery_domain::{agent_name, row_key};
 use serde_json::{Value, json};
 use utoipa::openapi::{OpenApi, RefOr, Schema, schema::Object};
 
@@ -19,7 +19,7 @@ const PATTERNS: &[(&str, &str, &str)] = &[
     ("DeviceRequest", "name", agent_name::PATTERN),
     ("Rename", "name", agent_name::PATTERN),
     ("OrgNameBody", "name", agent_name::PATTERN),
-    ("NewCredential", "name", credentials::NAME_PATTERN),
+    ("NewCredential", "name", agent_name::PATTERN),
 ];
 
 /// Schema, member, and the pattern that its text has to match unless it is blank, which clears it.

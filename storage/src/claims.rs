@@ -20,6 +20,8 @@ pub enum ClaimOutcome {
     Claimed(Agent),
     /// The agent had an owner already; the code is not spent.
     AlreadyClaimed,
+    /// The code's human has as many agents as an account may have; the code is not spent.
+    TooMany,
     /// Unknown, spent and expired alike.
     NoSuchCode,
 }
@@ -41,8 +43,8 @@ pub async fn mint(
     keep.insert(db, sql, args![hash, human, now, expires_at]).await
 }
 
-/// Spends a code and binds the agent to its human, both or neither. Of any number of agents that
-/// redeem one code at once, one wins.
+/// Spends a code and binds the agent to its human, both or neither, unless that one has `agents_max`
+/// already. Of any number of agents that redeem one code at once, one wins.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -50,9 +52,10 @@ pub async fn redeem(
     db: &Db,
     hash: SecretHash,
     agent: AgentId,
+    agents_max: u64,
     now: Timestamp,
 ) -> Result<ClaimOutcome> {
-    db.transaction((hash, agent, now), |tx, (hash, agent, now)| {
+    db.transaction((hash, agent, agents_max, now), |tx, (hash, agent, agents_max, now)| {
         Box::pin(async move {
             // The key that asks belongs to an agent, so there is one.
             let Some(mut agent) = agents::lock(tx, *agent).await? else {
@@ -70,6 +73,10 @@ pub async fn redeem(
                 )
                 .await?;
             let Some(human) = spent else { return Ok(ClaimOutcome::NoSuchCode) };
+            if agents::count_in(tx, human).await? >= *agents_max {
+                tx.abandon();
+                return Ok(ClaimOutcome::TooMany);
+            }
             tx.execute(
                 "update agents set owner = $2, claimed_at = $3 where id = $1",
                 args![agent.id, human, *now],

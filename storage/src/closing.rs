@@ -43,6 +43,9 @@ pub async fn close(
 ) -> Result<Closing> {
     db.transaction((human, email, now), |tx, (human, email, now)| {
         Box::pin(async move {
+            // An address that the account has not proven is somebody else's, and so are the links to it.
+            let proven = "select email from humans where id = $1 and email_verified_at is not null";
+            let proven: Option<String> = tx.value(proven, args![*human]).await?;
             let closed = tx
                 .optional(
                     concat!(
@@ -68,8 +71,8 @@ pub async fn close(
                     return Ok(Closing::LastAdmin(org));
                 }
             };
-            if let Some(email) = email {
-                tx.execute("delete from links where email = $1", args![email.as_str()]).await?;
+            if let Some(email) = proven {
+                tx.execute("delete from links where email = $1", args![email]).await?;
             }
             for sql in [
                 "update agent_keys set state = 2 where state <> 2 and agent in

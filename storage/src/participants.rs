@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{
     columns::{FromColumns, Read, ReadColumns},
-    db::{Args, Db, args},
+    db::{Args, Db, Tx, args},
     error::Result,
     values::codes,
 };
@@ -25,6 +25,9 @@ pub const GRACE_S: i64 = 300;
 
 /// Visitors that one transaction of [`forget_fresh`] forgets at most.
 pub const FRESH_CHUNK: u32 = 500;
+
+/// Visits of a human that one new visit ends at most: more are there only where they are older than the bound.
+const ENDED_CHUNK: u32 = 500;
 
 /// How a visitor came, and by what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -238,6 +241,24 @@ pub async fn revoke(db: &Db, id: ParticipantId) -> Result<Option<SecretHash>> {
     let sql = "delete from participants where id = $1 returning hash";
     let ended: Option<(SecretHash,)> = db.returning(sql, args![id]).await?;
     Ok(ended.map(|(hash,)| hash))
+}
+
+/// Ends the oldest visits of a human beyond the `kept` newest, of those that its agents asked for or of the
+/// others: the token hashes of at most [`ENDED_CHUNK`] that ended.
+pub(crate) async fn end_beyond(
+    tx: &mut Tx,
+    human: HumanId,
+    minted: bool,
+    kept: u32,
+) -> Result<Vec<SecretHash>> {
+    tx.column(
+        "delete from participants where id in
+             (select id from participants where human = $1 and (minted_by is not null) = ($2 = 1)
+              order by id desc limit $3 offset $4)
+         returning hash",
+        args![human, minted, ENDED_CHUNK, kept],
+    )
+    .await
 }
 
 /// Ends every token of a human in one app, and every sign-in that waits for it there, all or

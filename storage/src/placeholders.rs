@@ -76,6 +76,17 @@ pub(crate) async fn adopt(tx: &mut Tx, email: &str, now: Timestamp) -> Result<()
     Ok(())
 }
 
+/// Whether there are more placeholders than `most`.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn are_more_than(db: &Db, most: u64) -> Result<bool> {
+    let beyond: Option<HumanId> = db
+        .value("select human from placeholders order by email limit 1 offset $1", args![most])
+        .await?;
+    Ok(beyond.is_some())
+}
+
 /// Placeholders that nobody has invited since `before`, and that have been members of nothing
 /// since: those invited first, [`FORGET_CHUNK`] at most.
 ///

@@ -30,6 +30,19 @@ pub struct SessionGrant {
 
 rookery_domain::shown!(SessionGrant: app, human, expires_at);
 
+/// Visits of one human that are kept, and as many again that its agents asked for: nobody has so many
+/// browsers, and ending all of them must not take long.
+pub const VISITS_MAX: u32 = 1_000;
+
+/// What a grant became.
+#[derive(Debug)]
+pub struct Redeemed {
+    /// Who it let in.
+    pub visitor: Participant,
+    /// The token hashes of visits that ended to make room.
+    pub ended: Vec<SecretHash>,
+}
+
 /// Stores a grant.
 ///
 /// # Errors
@@ -68,7 +81,7 @@ pub async fn human(db: &Db, hash: SecretHash) -> Result<Option<HumanId>> {
 /// Spends a grant and stores `visitor`, who comes as the human that the grant signs in, and by the share
 /// link before where there was one, all or nothing. `None` for unknown,
 /// used, expired, and for another app than the visitor's alike: shown to the wrong one, it stays good
-/// for its own.
+/// for its own. Beyond [`VISITS_MAX`] the human's oldest visits end.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -78,7 +91,7 @@ pub async fn redeem(
     visitor: Participant,
     share: Option<HashHalf>,
     now: Timestamp,
-) -> Result<Option<Participant>> {
+) -> Result<Option<Redeemed>> {
     db.transaction((hash, visitor, share, now), |tx, (hash, visitor, share, now)| {
         Box::pin(async move {
             let sql = "delete from session_grants where hash = $1 and app_id = $2
@@ -92,7 +105,9 @@ pub async fn redeem(
             let came_by = CameBy::Human { human, share: *share };
             let visitor = Participant { came_by, minted_by, ..visitor.clone() };
             tx.execute(participants::INSERT, visitor.columns()).await?;
-            Ok(Some(visitor))
+            let ended =
+                participants::end_beyond(tx, human, minted_by.is_some(), VISITS_MAX).await?;
+            Ok(Some(Redeemed { visitor, ended }))
         })
     })
     .await

@@ -162,10 +162,15 @@ pub async fn end_all(db: &Db, human: HumanId) -> Result<()> {
     .await
 }
 
-/// Ends a human's visits of apps, and the sign-ins that wait to become some.
+/// Ends a human's visits of apps, and the sign-ins that wait to become some. Those that an agent asked for
+/// go by its key.
 async fn end_visits(tx: &mut Tx, human: HumanId) -> Result<()> {
-    tx.execute("delete from session_grants where human = $1", args![human]).await?;
-    tx.execute("delete from participants where human = $1", args![human]).await?;
+    for sql in [
+        "delete from session_grants where human = $1 and minted_by is null",
+        "delete from participants where human = $1 and minted_by is null",
+    ] {
+        tx.execute(sql, args![human]).await?;
+    }
     Ok(())
 }
 

@@ -151,6 +151,40 @@ async fn a_thousand_guesses_get_five_tries_a_minute() {
 }
 
 #[tokio::test]
+async fn an_account_has_so_many_agents_and_no_more() {
+    let server =
+        TestServer::builder().set("ROOKERY__LIMITS__MAX_AGENTS_PER_ACCOUNT", "2").start().await;
+    let (ada, eve) = (server.human("ada@example.org").await, server.human("eve@example.org").await);
+    let codes = [server.claim_code(&ada).await, server.claim_code(&ada).await];
+    server.claim(&server.unclaimed_agent().await, &codes[0]).await.expect(200);
+    // A device that was approved has its place before it fetches its key.
+    let start = async || {
+        let asked = server.request(Method::POST, "/v1/device/code").json(&json!({"name": "tv"}));
+        Answer::of(asked).await.expect(200)
+    };
+    let decide = async |started: &Value| {
+        let code = started["user_code"].as_str().unwrap();
+        let form = [("user_code", code), ("decision", "approve")];
+        Answer::of(server.by(&ada, Method::POST, "/device").form(&form)).await
+    };
+    let (first, second) = (start().await, start().await);
+    assert_eq!(decide(&first).await.status, 303);
+    let refused = decide(&second).await;
+    assert_eq!(refused.status, 409);
+    assert!(refused.text.contains("has 2 agents"), "{}", refused.text);
+    let agent = server.unclaimed_agent().await;
+    let error = server.claim(&agent, &codes[1]).await;
+    let error = error.error_of_its_own(ErrorCode::AccountQuotaExceeded);
+    assert_eq!(error["details"], json!({"dimension": "agents", "limit": 2}));
+    let body = json!({"device_code": first["device_code"]});
+    let polled = server.request(Method::POST, "/v1/device/token").json(&body);
+    Answer::of(polled).await.expect(200);
+    // The agent is nobody's still, and somebody else's if they like.
+    let code = server.claim_code(&eve).await;
+    server.claim(&agent, &code).await.expect(200);
+}
+
+#[tokio::test]
 async fn claiming_needs_an_agents_key_and_a_well_formed_body() {
     let server = TestServer::start().await;
     let human = server.human("ada@example.org").await;

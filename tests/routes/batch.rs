@@ -175,3 +175,27 @@ async fn a_batch_answers_little_more_than_it_brought() {
     let rich = json!({"rows": (0..40).map(row).collect::<Vec<_>>(), "atomic": true});
     rows.post("entries/batch", rich).await.expect(200);
 }
+
+#[tokio::test]
+async fn refusals_of_a_batch_quote_so_many_bytes_and_no_more() {
+    let rows = Rows::start().await;
+    rows.row("entries", "k", json!({"text": "x".repeat(60_000)})).await;
+    let stale: Vec<_> = (0..500).map(|_| json!({"key": "k", "if_match": 9})).collect();
+    let answer = rows.send(OWNER, Method::DELETE, "entries/batch", json!({"keys": stale})).await;
+    assert!(answer.text.len() < 2 << 20, "{} bytes", answer.text.len());
+    let results = answer.expect(200);
+    assert!(codes(&results).iter().all(|code| code == "conflict"));
+    assert_eq!(results["results"][0]["error"]["details"]["current"]["version"], 1);
+    assert!(results["results"][499]["error"].get("details").is_none());
+    assert_eq!(
+        results["results"][499]["error"]["message"],
+        results["results"][0]["error"]["message"]
+    );
+
+    // What an entry names is quoted once, and in short.
+    let strange: Vec<_> =
+        (0..100).map(|_| json!({"on": "\u{7f}".repeat(15_000), "data": {"n": 1}})).collect();
+    let answer = rows.post("entries/batch", json!({"rows": strange})).await;
+    assert!(answer.text.len() < 200_000, "{} bytes", answer.text.len());
+    assert!(codes(&answer.expect(200)).iter().all(|code| code == "invalid_request"));
+}

@@ -45,6 +45,13 @@ async fn a_list_that_has_not_changed_is_304_for_the_same_question_of_the_same_ca
     ask(SIBLING, "blind").await.error(ErrorCode::CollectionReadForbidden);
     rows.row("entries", "l", json!({})).await;
     ask(OWNER, "entries").await.expect(200);
+    // Whatever there is, it is held; but there is nothing behind a question that makes no sense.
+    let any =
+        |path| Answer::of(rows.request(OWNER, Method::GET, path).header("if-none-match", "*"));
+    assert_eq!(any("entries").await.status, 304);
+    for wrong in ["entries?cursor=garbage", "entries?sort=n%20desc"] {
+        any(wrong).await.error(ErrorCode::InvalidRequest);
+    }
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use reqwest::Method;
 use rookery_domain::ErrorCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 use url::Url;
 
 use crate::harness::{Answer, Human, TestServer, encoded, services::Service};
@@ -160,6 +160,41 @@ async fn an_address_that_the_provider_does_not_vouch_for_is_nobodys() {
     let owner = fresh.server.human("victim@example.org").await;
     let owner = Answer::of(fresh.server.by(&owner, Method::GET, "/v1/self/profile")).await;
     assert_ne!(owner.expect(200)["id"], squatter["id"]);
+}
+
+#[tokio::test]
+async fn an_address_that_nobody_has_proven_is_shown_to_nobody_and_ends_nothing() {
+    let Some(world) = World::start().await else { return };
+    let server = &world.server;
+    let answer = world.sign_in("an unverified address", "").await;
+    let cookie = session(&answer).expect("a session");
+    let mallory = Human { email: "victim@example.org".to_owned(), cookie };
+    let ada = server.human("ada@example.org").await;
+    let ask = async |who: &Human, method, path: &str, body: Value| {
+        Answer::of(server.by(who, method, path).json(&body)).await
+    };
+    let org = ask(&mallory, Method::POST, "/v1/orgs", json!({"name": "Bank"})).await.expect(201);
+    let org = org["id"].as_str().unwrap();
+    let members = format!("/v1/orgs/{org}/members");
+    let admin = json!({"email": "ada@example.org", "role": "admin"});
+    ask(&mallory, Method::POST, &members, admin).await.expect(201);
+    let agent = server.agent(&mallory).await;
+    let app = json!({"html": "<p>hi", "org_id": org}).to_string();
+    let app = server.post("/v1/apps", &agent.key, &app).await.expect(201);
+    let of_app = format!("/v1/apps/{}/members", app["id"].as_str().unwrap());
+    for path in [&members, &of_app] {
+        let shown = Answer::of(server.by(&ada, Method::GET, path)).await;
+        let list = shown.expect(200);
+        assert_eq!(list["items"][0]["email"], Value::Null, "{path}");
+        assert!(!shown.text.contains("victim"), "{}", shown.text);
+    }
+
+    // Closing the account leaves the links that wait for whoever has the address.
+    let token = server.link_token("victim@example.org", None).await;
+    let close = json!({"confirm_email": "victim@example.org"});
+    let closed = ask(&mallory, Method::DELETE, "/v1/self", close).await;
+    assert_eq!(closed.status, 204, "{}", closed.text);
+    assert_eq!(server.get(&format!("/v1/auth/verify?token={token}")).await.status, 303);
 }
 
 #[tokio::test]

@@ -85,6 +85,9 @@ async fn what_is_wrong_with_a_new_credential_is_named() {
         (json!({"collections": ["safe"], "operations": ["read"], "name": ""}), "name"),
         (json!({"collections": ["safe"], "operations": ["read"], "name": long}), "name"),
         (json!({"collections": ["safe"], "operations": ["read"], "name": "a\nb"}), "name"),
+        (json!({"collections": ["safe"], "operations": ["read"], "name": "\u{202e}evil"}), "name"),
+        (json!({"collections": ["safe"], "operations": ["read"], "name": "\u{200b}"}), "name"),
+        (json!({"collections": ["safe"], "operations": ["read"], "name": "  "}), "name"),
         (json!({"collections": ["safe"], "operations": ["read"], "token": "x"}), "token"),
     ];
     for (body, name) in wrong {

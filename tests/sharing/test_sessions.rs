@@ -122,6 +122,27 @@ async fn what_an_agent_made_is_good_while_its_key_is() {
 }
 
 #[tokio::test]
+async fn what_an_agent_made_stays_when_its_human_signs_out() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    let (agents, waiting) = (mint(&site).await, mint(&site).await);
+    let agents = text(&redeem(&site, &agents).await.expect(201), "token");
+    let path = site.path("/test-session-tokens");
+    let humans = async || {
+        let made = Answer::of(world.server.by(&world.owner, Method::POST, &path)).await;
+        text(&made.expect(201), "token")
+    };
+    let (used, unused) = (humans().await, humans().await);
+    let used = text(&redeem(&site, &used).await.expect(201), "token");
+    let out = world.server.by(&world.owner, Method::POST, "/v1/auth/logout");
+    assert_eq!(Answer::of(out).await.status, 204);
+    site.see(&used, "/s/session").await.error(ErrorCode::ParticipantTokenInvalid);
+    redeem(&site, &unused).await.error_of_its_own(ErrorCode::GrantInvalid);
+    site.see(&agents, "/s/session").await.expect(200);
+    redeem(&site, &waiting).await.expect(201);
+}
+
+#[tokio::test]
 async fn a_sessions_end_with_its_key_outlives_a_restart_and_other_keys_do_not_count() {
     let world = World::start().await;
     let site = world.site("private").await;

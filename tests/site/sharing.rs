@@ -214,7 +214,8 @@ async fn a_role_that_is_declared_no_more_is_said_and_no_other_one_chosen() {
     owned.agent(POST, "/versions", body).await.expect(201);
     let back = owned.see("/versions/3").await;
     back.says("is not declared any more: 1 member and 1 grant link have it. Until a version");
-    owned.submit("/versions/3", &[("force", "yes")]).await.led_to();
+    let shown = [("version", "4"), ("visibility", "private"), ("force", "yes")];
+    owned.submit("/versions/3", &shown).await.led_to();
     let members = owned.read("/members").await;
     let bob = members["items"][1]["human_id"].as_str().expect("an id").to_owned();
     let same = [("action", "set-role"), ("member", &*bob), ("custom_role", "guest")];

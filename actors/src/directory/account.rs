@@ -19,10 +19,16 @@ pub(super) fn no_such_account() -> Error {
 }
 
 impl Directory {
-    /// The name that others are shown: the stored one, else what precedes the `@` of the address.
+    /// The name that others are shown: the stored one, else what precedes the `@` of the proven address.
     #[must_use]
     pub fn display_name(human: &Human) -> String {
         sign_in::display_name(human)
+    }
+
+    /// The same of somebody who was invited: by the address of the invitation, proven or not.
+    #[must_use]
+    pub fn invited_name(human: &Human) -> String {
+        sign_in::invited_name(human)
     }
 
     /// Stores or clears the name of a human.

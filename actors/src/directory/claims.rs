@@ -7,6 +7,7 @@ use rookery_storage::{
     claims::{self, ClaimOutcome},
     idempotency::KeepResponse,
 };
+use serde_json::json;
 
 use super::{Directory, agents::AgentRecord, core::Core, sign_in::SessionHolder};
 
@@ -61,12 +62,13 @@ impl Directory {
     ///
     /// # Errors
     /// `not_found`, one and the same for an unknown, spent and expired code; `conflict`, when the
-    /// agent has an owner; `rate_limited` after too many wrong codes from `client`; `unavailable`,
+    /// agent has an owner; `account_quota_exceeded`, when the human has as many as an account may have;
+    /// `rate_limited` after too many wrong codes from `client`; `unavailable`,
     /// `internal`.
     pub async fn claim(&self, agent: AgentId, code: &str, client: IpAddr) -> Result<AgentRecord> {
         let code = UserCode::parse(code);
         self.mutate(async move |core: Arc<Core>| {
-            let now = core.now();
+            let (now, max) = (core.now(), core.options.agents_per_account_max);
             let no_such_code = || Error::new(ErrorCode::NotFound, "no such claim code");
             let claimed = || Error::new(ErrorCode::Conflict, "this agent is claimed already");
             if core.agent_record(agent)?.agent.owner.is_some() {
@@ -75,7 +77,7 @@ impl Directory {
             let attempt = core.guesses.begin(core.key.network(client), core.clock.elapsed())?;
             let Some(code) = code else { return Err(no_such_code().into()) };
             let hash = core.key.code_hash(&code);
-            match claims::redeem(&core.db, hash, agent, now).await {
+            match claims::redeem(&core.db, hash, agent, max, now).await {
                 Ok(ClaimOutcome::Claimed(agent)) => {
                     attempt.give_back();
                     core.guesses.remember_spent(hash, core.clock.elapsed() + CODE_TTL);
@@ -86,6 +88,10 @@ impl Directory {
                 Ok(ClaimOutcome::AlreadyClaimed) => {
                     attempt.give_back();
                     Err(claimed().into())
+                }
+                Ok(ClaimOutcome::TooMany) => {
+                    attempt.give_back();
+                    Err(too_many_agents(max).into())
                 }
                 Ok(ClaimOutcome::NoSuchCode) => {
                     if core.guesses.was_spent(hash, core.clock.elapsed()) {
@@ -101,4 +107,15 @@ impl Directory {
         })
         .await
     }
+}
+
+const AGENTS_HINT: &str = "Give one of them a new key in place of a new agent; an operator can raise \
+                           `limits.max_agents_per_account`.";
+
+/// No agent is ever forgotten that had an owner, so there is an end to them.
+pub(super) fn too_many_agents(max: u64) -> Error {
+    let message = format!("the account has {max} agents, which is its limit");
+    Error::new(ErrorCode::AccountQuotaExceeded, message)
+        .with_hint(AGENTS_HINT)
+        .with_details(json!({"dimension": "agents", "limit": max}))
 }

@@ -9,12 +9,15 @@ use rookery_domain::{
     id::{AgentId, DeviceId},
     secret::{Secret, SecretHash, SecretKind, UserCode},
 };
-use rookery_storage::devices::{self, Device, DevicePoll, DeviceState, NewDevice};
+use rookery_storage::{
+    agents,
+    devices::{self, Device, DevicePoll, DeviceState, NewDevice},
+};
 
 use super::{
     Directory,
     agents::AgentRecord,
-    claims::{CODE_TTL_S, DRAWS_MAX},
+    claims::{CODE_TTL_S, DRAWS_MAX, too_many_agents},
     core::Core,
     keys::MintedKey,
     sign_in::SessionHolder,
@@ -101,7 +104,8 @@ impl Directory {
     ///
     /// # Errors
     /// As [`Self::device`]; `conflict`, when it was decided otherwise, or by somebody else;
-    /// `unauthorized`, when the session has ended.
+    /// `account_quota_exceeded`, when the account has as many agents as it may; `unauthorized`, when the
+    /// session has ended.
     pub async fn decide_device(
         &self,
         user_code: &str,
@@ -113,6 +117,13 @@ impl Directory {
         self.mutate(async move |core: Arc<Core>| {
             core.require_session(by).await?;
             let (hash, device) = find(&core, code, client).await?;
+            let max = core.options.agents_per_account_max;
+            if approve
+                && device.state == DeviceState::Pending
+                && agents::count(&core.db, by.human).await? >= max
+            {
+                return Err(too_many_agents(max).into());
+            }
             if !devices::decide(&core.db, hash, by.human, approve, core.now()).await? {
                 let message = "this request was decided already";
                 return Err(Error::new(ErrorCode::Conflict, message).into());

@@ -12,8 +12,8 @@ use super::{Directory, core::Core};
 /// Seconds for which an agent is kept that nobody claims and whose keys nobody uses, and a
 /// placeholder that is a member of nothing.
 const KEPT_S: i64 = 30 * DAY_S;
-/// The same for agents while more than `unclaimed_max` of them wait: a human who was shown a code
-/// has ten minutes.
+/// The same while more than `unclaimed_max` of them wait: a human who was shown a code has ten minutes,
+/// and whoever was invited is a member a moment later.
 const KEPT_CROWDED_S: i64 = 60 * 60;
 /// Most chunks of both that one round forgets.
 const CHUNKS_MAX: usize = 20;
@@ -34,18 +34,19 @@ impl Directory {
     /// whose outcome is unknown puts memory in doubt.
     async fn forget_chunk(&self) -> Result<bool> {
         let now = self.core.now();
-        let before = now.plus_seconds(-KEPT_S);
-        let is_crowded =
-            self.core.read(|memory| memory.unclaimed() > self.core.options.unclaimed_max)?;
-        let unused_since = if is_crowded { now.plus_seconds(-KEPT_CROWDED_S) } else { before };
-        let agents = agents::unclaimed(&self.core.db, unused_since).await?;
-        let humans = placeholders::forgettable(&self.core.db, before).await?;
+        let before = |crowded| now.plus_seconds(if crowded { -KEPT_CROWDED_S } else { -KEPT_S });
+        let most = self.core.options.unclaimed_max;
+        let crowded = self.core.read(|memory| memory.unclaimed() > most)?;
+        let agents = agents::unclaimed(&self.core.db, before(crowded)).await?;
+        let crowded = placeholders::are_more_than(&self.core.db, most as u64).await?;
+        let invited_before = before(crowded);
+        let humans = placeholders::forgettable(&self.core.db, invited_before).await?;
         let most = agents.len().max(humans.len());
         if most > 0 {
             self.mutate(async move |core: Arc<Core>| {
                 let gone = agents::forget_unclaimed(&core.db, agents).await?;
                 core.write(|memory| gone.iter().for_each(|id| memory.remove_unclaimed(*id)));
-                let gone = placeholders::forget(&core.db, humans, before).await?;
+                let gone = placeholders::forget(&core.db, humans, invited_before).await?;
                 core.write(|memory| gone.iter().for_each(|id| memory.remove_placeholder(*id)));
                 Ok(())
             })

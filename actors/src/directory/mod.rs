@@ -79,6 +79,8 @@ pub struct DirectoryOptions {
     pub flush_every: Duration,
     /// Agents that may wait for somebody to claim them before they are forgotten sooner.
     pub unclaimed_max: usize,
+    /// Agents of one account.
+    pub agents_per_account_max: u64,
     /// Visitors of one app, of each way they come, that are kept before they leave something there.
     pub fresh_visitors_max: u64,
 }
@@ -89,6 +91,7 @@ impl Default for DirectoryOptions {
             call_timeout: Duration::from_secs(10),
             flush_every: Duration::from_secs(30),
             unclaimed_max: 100_000,
+            agents_per_account_max: 1_000,
             fresh_visitors_max: 10_000,
         }
     }

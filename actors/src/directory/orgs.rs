@@ -297,7 +297,7 @@ impl OrgMemberRecord {
         let human = memory.human(member.human);
         Self {
             member,
-            email: human.and_then(|human| human.email.clone()),
+            email: human.and_then(|human| human.proven_email().map(str::to_owned)),
             name: human.map(|human| display_name(human)),
         }
     }
@@ -334,12 +334,12 @@ fn refused(why: OrgRefusal) -> Error {
     }
 }
 
-const ORGS_HINT: &str = "Make somebody else an admin of one that you need no longer, and leave it: it is billed to \
-                         that account then.";
+const ORGS_HINT: &str =
+    "Give one that you need no longer another name, and use it anew: PATCH /v1/orgs/:id.";
 
 fn too_many_orgs() -> Error {
     let max = ORGS_PER_ACCOUNT_MAX;
-    let message = format!("the account is billed for {max} organizations, which is its limit");
+    let message = format!("the account has made {max} organizations, which is its limit");
     Error::new(ErrorCode::AccountQuotaExceeded, message)
         .with_hint(ORGS_HINT)
         .with_details(json!({"dimension": "organizations", "limit": max}))

@@ -14,7 +14,7 @@ use rookery_domain::{
 use rookery_storage::{
     idempotency::KeepResponse,
     participants::CameBy,
-    session_grants::{self, SessionGrant},
+    session_grants::{self, Redeemed, SessionGrant},
 };
 
 use super::{
@@ -156,7 +156,9 @@ impl Directory {
             let redeemed =
                 session_grants::redeem(&core.db, grant.hash(), visitor, share, core.now()).await;
             // However a lost COMMIT ended, memory holds no grants, so it is not in doubt.
-            let participant = Arc::new(redeemed.map_err(Error::from)?.ok_or_else(refused)?);
+            let Redeemed { visitor, ended } = redeemed.map_err(Error::from)?.ok_or_else(refused)?;
+            ended.into_iter().for_each(|hash| core.participants.forget(hash));
+            let participant = Arc::new(visitor);
             core.participants.put(ticket, Arc::clone(&participant));
             Ok(Visit { participant, token })
         })

@@ -17,8 +17,12 @@ use crate::{
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] =
-    &[ErrorCode::NotFound, ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
+pub const ERRORS: &[ErrorCode] = &[
+    ErrorCode::NotFound,
+    ErrorCode::Conflict,
+    ErrorCode::AccountQuotaExceeded,
+    ErrorCode::PayloadTooLarge,
+];
 
 /// The code that a human gave the agent.
 #[derive(Deserialize, ToSchema)]

@@ -81,5 +81,5 @@ pub(crate) async fn send(
     let link = format!("{}/sign-in/confirm?token={}", state.public_url, token.expose());
     let valid_minutes = Directory::LINK_TTL_S / 60;
     let letter = SignIn { site: &state.public_url, link: &link, valid_minutes };
-    Ok(state.mailer.send(email, letter.write()?)?)
+    Ok(state.mailer.send_sign_in_link(email, letter.write()?)?)
 }

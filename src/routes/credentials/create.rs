@@ -10,7 +10,8 @@ use rookery_actors::app::{
 use rookery_domain::{
     ErrorCode,
     access::Operation,
-    credentials::{CollectionRights, Credential, Mode, Rights, Scope, check_name},
+    agent_name::AgentName,
+    credentials::{CollectionRights, Credential, Mode, Rights, Scope},
     id::CredentialId,
     limits::Limits,
     secret::{Secret, SecretKind},
@@ -124,7 +125,7 @@ impl RequestBody for NewCredential {
 
     fn check(&self, _: &Limits) -> rookery_domain::Result<()> {
         if let Some(name) = &self.name {
-            check_name(name)?;
+            AgentName::parse(name)?;
         }
         self.rights().check()
     }
@@ -172,10 +173,12 @@ pub async fn create(
     StrictJson(body): StrictJson<NewCredential>,
 ) -> ApiResult<Response> {
     let AppOwner { app, caller, .. } = owner;
+    // It stands beside what the credential may do, so it is held to what agents' names are.
+    let name = body.name.as_deref().map(AgentName::parse).transpose()?;
     let secret = Secret::generate(SecretKind::Credential, &mut rand::rng());
     let new = access_ops::NewCredential {
         id: CredentialId::new(),
-        name: body.name.as_deref().map(Into::into),
+        name: name.map(|name| name.as_str().into()),
         rights: Arc::new(body.rights()),
         token: NewToken { hash: secret.hash(), prefix: secret.prefix().into() },
     };

@@ -114,13 +114,14 @@ fn tell(
     app: &AppRecord,
     by: Option<HumanId>,
 ) -> Result<()> {
-    let by = sender(state.rooms.directory.human(by.unwrap_or(app.owner))?.as_deref());
+    let who = by.unwrap_or(app.owner);
+    let by = sender(state.rooms.directory.human(who)?.as_deref());
     if invited.has_account {
         let message = PushMessage::shared(&app.slug, &by);
         state.push.tell(Addressee::Human(invited.human.id), message);
         return Ok(());
     }
-    if !state.mailer.admits_notice(email) {
+    if !state.mailer.admits_notice(email, Some(who)) {
         return Ok(());
     }
     let site = &state.public_url;

@@ -22,7 +22,7 @@ pub struct MemberBody {
     /// The human.
     #[schema(value_type = ids::HumanId)]
     human_id: HumanId,
-    /// Its address.
+    /// Its address: of the owner only a proven one, of others the one that they were invited by.
     #[schema(format = Email)]
     email: Option<String>,
     /// Its name, as others are shown it.
@@ -64,7 +64,7 @@ impl MemberBody {
         Self {
             human_id: member.human,
             email: human.and_then(|human| human.email.clone()),
-            name: human.map(Directory::display_name),
+            name: human.map(Directory::invited_name),
             role: Tier::Member.as_str(),
             custom_role: member.custom_role.clone(),
             custom_role_declared: member.custom_role.is_some(),
@@ -77,8 +77,17 @@ impl MemberBody {
     /// # Errors
     /// `unavailable`, while accounts are being loaded.
     pub fn of_owner(state: &State, app: &AppRecord) -> Result<Self> {
-        let member = Member { human: app.owner, custom_role: None, created_at: app.created_at };
-        Ok(Self { role: Tier::Owner.as_str(), ..Self::of(state, &member)? })
+        let human = state.rooms.directory.human(app.owner)?;
+        let human = human.as_deref();
+        Ok(Self {
+            human_id: app.owner,
+            email: human.and_then(Human::proven_email).map(str::to_owned),
+            name: human.map(Directory::display_name),
+            role: Tier::Owner.as_str(),
+            custom_role: None,
+            custom_role_declared: false,
+            created_at: app.created_at,
+        })
     }
 }
 

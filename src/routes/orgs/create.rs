@@ -22,8 +22,8 @@ pub const ERRORS: &[ErrorCode] =
 
 /// Makes an organization.
 ///
-/// The caller's account is its first admin and its billing account. An account is billed for 100
-/// organizations at most.
+/// The caller's account is its first admin and its billing account. An account makes 100
+/// organizations at most; those that others leave to it do not count.
 #[utoipa::path(
     post, path = "/v1/orgs", tag = "Organizations", request_body = OrgNameBody,
     params(IdempotencyKey),

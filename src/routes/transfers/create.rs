@@ -83,7 +83,7 @@ pub async fn create(
         let place = shared.mailer.reserve()?;
         let directory = &shared.rooms.directory;
         let offer = shared.rooms.control().offer(directory, &app, by, &email, keep).await?;
-        if shared.mailer.admits_notice(&email) {
+        if shared.mailer.admits_notice(&email, Some(by)) {
             place.send(&email, letter);
         }
         notices::tell(&shared, app.record().owner, by, &slug, Deed::Offered { to: &email });

@@ -82,6 +82,23 @@ pub(crate) async fn lock(tx: &mut Tx, id: AgentId) -> Result<Option<Agent>> {
     .await
 }
 
+/// Agents of a human, and devices that it has approved and that will be some. The parameter is the human.
+const COUNT: &str = "select (select count(*) from agents where owner = $1)
+     + (select count(*) from devices where human = $1 and state = 1)";
+
+/// How many agents a human has or has promised to devices.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn count(db: &Db, human: HumanId) -> Result<u64> {
+    Ok(db.value(COUNT, args![human]).await?.unwrap_or_default())
+}
+
+/// The same within a change. Two at once may both find room for one.
+pub(crate) async fn count_in(tx: &mut Tx, human: HumanId) -> Result<u64> {
+    Ok(tx.value(COUNT, args![human]).await?.unwrap_or_default())
+}
+
 /// Agents that nobody has claimed, that registered before `unused_since`, and of whose keys none
 /// was made or used since: the oldest, [`FORGET_CHUNK`] at most.
 ///

@@ -54,7 +54,8 @@ pub enum OrgRefusal {
     Full,
 }
 
-/// Makes an organization, with `founder` as its first admin and billing account.
+/// Makes an organization, with `founder` as its first admin and billing account. An account can found
+/// `orgs_max`, whoever is billed for them later: what others leave to it takes nothing from it.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -75,13 +76,13 @@ pub async fn create(
                 return Ok(refused(tx, OrgRefusal::NoSuchAccount));
             }
             let (orgs,): (u64,) =
-                tx.one("select count(*) from orgs where billing = $1", args![founder]).await?;
+                tx.one("select count(*) from orgs where founder = $1", args![founder]).await?;
             if orgs >= *max {
                 return Ok(refused(tx, OrgRefusal::Full));
             }
             tx.execute(
-                "insert into orgs (id, name, billing, created_at, updated_at)
-                 values ($1, $2, $3, $4, $4)",
+                "insert into orgs (id, name, founder, billing, created_at, updated_at)
+                 values ($1, $2, $3, $3, $4, $4)",
                 args![id, name.as_str(), founder, now],
             )
             .await?;

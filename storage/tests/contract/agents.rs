@@ -37,7 +37,7 @@ pub(super) async fn claimed(db: &TestDb, owner: HumanId) -> (agents::Agent, keys
     )
     .await
     .unwrap();
-    rookery_storage::claims::redeem(db, code, agent.id, NOW).await.unwrap();
+    rookery_storage::claims::redeem(db, code, agent.id, 10, NOW).await.unwrap();
     (known_agent(db, agent.id).await.unwrap(), key)
 }
 

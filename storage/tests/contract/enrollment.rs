@@ -23,7 +23,7 @@ contract! {
                     agents::register(&db, AgentId::new(), "robin".into(), new_key(), NOW)
                         .await
                         .unwrap();
-                claims::redeem(&db, code, agent.id, NOW).await.unwrap()
+                claims::redeem(&db, code, agent.id, 10, NOW).await.unwrap()
             }
         })
         .await;
@@ -48,7 +48,7 @@ contract! {
             async move {
                 let code = hash();
                 claims::mint(&db, code, owner, NOW.plus_seconds(600), NOW, KeepResponse::nothing()).await.unwrap();
-                (code, claims::redeem(&db, code, agent.id, NOW).await.unwrap())
+                (code, claims::redeem(&db, code, agent.id, 10, NOW).await.unwrap())
             }
         })
         .await;
@@ -60,7 +60,7 @@ contract! {
             outcomes.iter().find(|(_, o)| *o == ClaimOutcome::AlreadyClaimed).unwrap();
         let (other, _) =
             agents::register(db, AgentId::new(), "wren".into(), new_key(), NOW).await.unwrap();
-        let outcome = claims::redeem(db, *code, other.id, NOW).await.unwrap();
+        let outcome = claims::redeem(db, *code, other.id, 10, NOW).await.unwrap();
         assert!(matches!(outcome, ClaimOutcome::Claimed(_)), "{outcome:?}");
     }
 
@@ -75,13 +75,13 @@ contract! {
         let end = NOW.plus_seconds(600);
         claims::mint(db, spent, owner, end, NOW, KeepResponse::nothing()).await.unwrap();
         claims::mint(db, expired, owner, end, NOW, KeepResponse::nothing()).await.unwrap();
-        claims::redeem(db, spent, first.id, NOW).await.unwrap();
+        claims::redeem(db, spent, first.id, 10, NOW).await.unwrap();
         for (code, at) in [(hash(), NOW), (spent, NOW), (expired, end)] {
-            let outcome = claims::redeem(db, code, second.id, at).await.unwrap();
+            let outcome = claims::redeem(db, code, second.id, 10, at).await.unwrap();
             assert_eq!(outcome, ClaimOutcome::NoSuchCode);
         }
         assert_eq!(
-            claims::redeem(db, expired, AgentId::new(), NOW).await.unwrap(),
+            claims::redeem(db, expired, AgentId::new(), 10, NOW).await.unwrap(),
             ClaimOutcome::NoSuchCode,
         );
     }

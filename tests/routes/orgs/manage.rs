@@ -1,7 +1,7 @@
 //! Making organizations, renaming them, and who is in them.
 
 use reqwest::Method;
-use rookery_domain::{ErrorCode, id::OrgId};
+use rookery_domain::{ErrorCode, id::OrgId, orgs::ORGS_PER_ACCOUNT_MAX};
 use serde_json::{Value, json};
 
 use super::{Person, id_of};
@@ -47,6 +47,27 @@ async fn whoever_makes_an_organization_is_its_first_admin_and_billing_account() 
     assert_eq!(founder["human_id"], ada.id);
     assert_eq!(founder["email"], "ada@example.org");
     assert_eq!((&founder["role"], &founder["name"]), (&json!("admin"), &json!("ada")));
+}
+
+#[tokio::test]
+async fn what_others_leave_to_an_account_takes_no_room_from_it() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.person("ada").await, server.person("bob").await);
+    for _ in 0..ORGS_PER_ACCOUNT_MAX {
+        let made = server.tell(&ada, POST, "/v1/orgs", json!({"name": "Rooks"})).await.expect(201);
+        let members = format!("/v1/orgs/{}/members", made["id"].as_str().unwrap());
+        let admin = json!({"email": "bob@example.org", "role": "admin"});
+        server.tell(&ada, POST, &members, admin).await.expect(201);
+        let left = server.tell(&ada, DELETE, &format!("{members}/{}", ada.id), Value::Null).await;
+        assert_eq!(left.status, 204);
+    }
+    let refused = server.tell(&ada, POST, "/v1/orgs", json!({"name": "More"})).await;
+    let error = refused.error_of_its_own(ErrorCode::AccountQuotaExceeded);
+    assert_eq!(error["details"], json!({"dimension": "organizations", "limit": 100}));
+    // Who was left with all of them is billed for them, and can make its own.
+    let list = server.tell(&bob, GET, "/v1/orgs?limit=1", Value::Null).await.expect(200);
+    assert_eq!(list["items"][0]["billing_account"]["id"], bob.id);
+    server.tell(&bob, POST, "/v1/orgs", json!({"name": "Mine"})).await.expect(201);
 }
 
 #[tokio::test]

@@ -9,6 +9,8 @@ use crate::app::{
     message::{RowReply, WriteRow},
 };
 
+/// Bytes of details after which the refusals of one batch tell no more of them: a conflict quotes the whole row, and the same few bytes could ask for it 500 times.
+const TOLD_BYTES_MAX: usize = 1 << 20;
 /// Bytes of rows by which the answer to a batch may exceed what the batch brought. Without a bound a
 /// small request could have the largest rows merged, kept for the feed and quoted 500 times.
 const GAIN_BYTES_MAX: usize = 1 << 20;
@@ -38,7 +40,7 @@ impl Decision<'_> {
 
     /// Decides each item as the single call would. `atomic`: the first refusal is the answer, with
     /// its index in `details.index`, and nothing is left of the rest. Entries whose turn does not
-    /// come in time are refused.
+    /// come in time are refused. Beyond [`TOLD_BYTES_MAX`] refusals tell no details.
     pub(super) fn batch<T>(
         &mut self,
         items: Vec<T>,
@@ -49,11 +51,19 @@ impl Decision<'_> {
         let limit = Limit::of_batch();
         let mut results = Vec::with_capacity(items.len());
         let mut refused = None;
+        let mut told = 0_usize;
         for (index, item) in items.into_iter().enumerate() {
             match (limit.check().and_then(|()| one(self, item)), &mark) {
                 (Err(error), Some(_)) => {
                     refused = Some(at_index(error, index));
                     break;
+                }
+                (Err(error), None) if told > TOLD_BYTES_MAX => {
+                    results.push(Err(error.without_details()));
+                }
+                (Err(error), None) => {
+                    told += error.details_json().map_or(0, |details| details.len());
+                    results.push(Err(error));
                 }
                 (result, _) => results.push(result),
             }

@@ -6,6 +6,7 @@ use rookery_domain::{
     Error, ErrorCode, Result,
     event::{Event, EventType},
     json::Object,
+    text::quoted,
 };
 
 use super::{Decision, aside, violated};
@@ -27,7 +28,7 @@ impl Decision<'_> {
         let schema = self.working.private.events.get(kind).cloned().ok_or_else(|| {
             Error::new(
                 ErrorCode::UnknownEventType,
-                format!("the manifest declares no event type {kind:?}"),
+                format!("the manifest declares no event type {}", quoted(kind)),
             )
         })?;
         self.env.limits.check_event_data(data.text())?;

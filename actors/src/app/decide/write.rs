@@ -12,6 +12,7 @@ use rookery_domain::{
     patch,
     row::{Row, RowText},
     row_key,
+    text::quoted,
 };
 use serde_json::{Value, json};
 
@@ -97,7 +98,8 @@ impl Decision<'_> {
             Err(refusal) => refusal,
         };
         let field = decl.unique.iter().position(|field| **field == *item.on).ok_or_else(|| {
-            unfit(format!("`on`: {:?} is not a unique field of `{}`", item.on, decl.name))
+            let on = quoted(&item.on);
+            unfit(format!("`on`: {on} is not a unique field of `{}`", decl.name))
         })?;
         let value = item.data.value().get(&*item.on);
         let form = value.and_then(unique::form).ok_or_else(|| {
