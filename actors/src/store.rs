@@ -34,8 +34,8 @@ pub trait AppStore: Send + Sync + 'static {
     /// Hands a sealed group to the writer. Returns at once; the group's ticket is told the outcome.
     fn submit(&self, group: Group);
 
-    /// Completes when every group submitted before has ended.
-    fn barrier(&self) -> BoxFuture<'static, ()>;
+    /// Completes when every group of an app that was submitted before has ended.
+    fn barrier(&self, app: AppId) -> BoxFuture<'static, ()>;
 
     /// Everything an incarnation starts from; `None` when there is no such app (any more).
     fn load(&self, app: AppId) -> Stored<Option<LoadedApp>>;
@@ -114,9 +114,9 @@ impl AppStore for SqlStore {
         self.writer.submit(group);
     }
 
-    fn barrier(&self) -> BoxFuture<'static, ()> {
+    fn barrier(&self, app: AppId) -> BoxFuture<'static, ()> {
         let writer = self.writer.clone();
-        async move { writer.barrier().await }.boxed()
+        async move { writer.barrier(app).await }.boxed()
     }
 
     fn failed(&self) -> BoxFuture<'static, ()> {

@@ -96,6 +96,9 @@ pub struct AppRecord {
     pub retention: BTreeMap<String, Retention>,
     /// The history its feed cursors belong to.
     pub history: HistoryId,
+    /// The number of the event since which others than the owner may read what they could not before.
+    /// Who follows the feed from before it lists anew, and is not told of the time between.
+    pub opened_seq: u64,
     /// When it was deployed first.
     pub created_at: Timestamp,
     /// When the record or the version changed last (rows do not count).
@@ -108,7 +111,8 @@ pub struct AppRecord {
 
 crate::shown!(
     AppRecord: id, owner, org, created_by, slug, status, visibility, timezone, version,
-    migration_until, unrestricted, retention, history, created_at, updated_at, deleted_at, purge_at
+    migration_until, unrestricted, retention, history, opened_seq, created_at, updated_at, deleted_at,
+    purge_at
 );
 
 impl AppRecord {

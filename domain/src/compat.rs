@@ -130,8 +130,8 @@ pub fn refusal(breaks: &[Break]) -> Error {
 /// too, in `details.breaks`.
 #[must_use]
 pub fn refused_beside(mut error: Error, breaks: &[Break]) -> Error {
-    if let Some(details) = error.details.as_mut().filter(|_| !breaks.is_empty()) {
-        details["breaks"] = json!(breaks);
+    if !breaks.is_empty() {
+        error.details.get_or_insert_with(|| Box::new(json!({})))["breaks"] = json!(breaks);
     }
     error
 }

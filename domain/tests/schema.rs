@@ -217,18 +217,27 @@ fn patterns_of_everyday_schemas_fit_the_budget() {
 
 #[test]
 fn unevaluated_keywords_cannot_be_nested_into_exponential_time() {
-    let shapes: [fn(Value) -> Value; 4] = [
-        |inner| json!({"unevaluatedProperties": false, "anyOf": [inner]}),
-        |inner| json!({"unevaluatedProperties": false, "allOf": [{"properties": {"a": inner}}]}),
-        |inner| json!({"unevaluatedItems": false, "contains": inner}),
-        |inner| json!({"unevaluatedProperties": true, "if": inner, "then": true}),
+    let shapes: [(fn(Value) -> Value, &str); 4] = [
+        (|inner| json!({"unevaluatedProperties": false, "anyOf": [inner]}), "/anyOf/0"),
+        (
+            |inner| json!({"unevaluatedProperties": false, "allOf": [{"properties": {"a": inner}}]}),
+            "/allOf/0/properties/a",
+        ),
+        (|inner| json!({"unevaluatedItems": false, "contains": inner}), "/contains"),
+        (|inner| json!({"unevaluatedProperties": true, "if": inner, "then": true}), "/if"),
     ];
-    for shape in shapes {
+    for (shape, below) in shapes {
+        let place = below.repeat(4);
         let nested = |levels| (0..levels).fold(json!(true), |inner, _| shape(inner));
         within(Duration::from_secs(5), || {
             let _ = compiled(&nested(4)).validate(&json!({"a": {"a": {"a": [[[1]]]}}}));
-            assert!(compile(&nested(5)).is_err());
-            assert!(compile(&nested(20)).is_err());
+            for levels in [5, 20] {
+                let message = compile(&nested(levels)).expect_err("one level too many");
+                assert_eq!(
+                    message,
+                    format!("at {place:?}: nests more than 4 unevaluated keywords")
+                );
+            }
         });
     }
 }
@@ -258,10 +267,20 @@ proptest! {
 
 #[test]
 fn a_schema_nested_too_deep_is_refused() {
-    for wrap in [|s| json!({"not": s}), |s| json!({"allOf": [s]}), |s| json!({"x": {"y": s}})] {
-        let deep = (0..60).fold(json!({"z": {"z": {}}}), |inner, _| wrap(inner));
-        let deeper = (0..10).fold(deep, |inner, _| wrap(inner));
-        assert!(inspect(&deeper, 1_000).is_err());
+    let wraps: [(fn(Value) -> Value, &str, usize); 3] = [
+        (|s| json!({"not": s}), "/not", 64),
+        (|s| json!({"allOf": [s]}), "/allOf/0", 32),
+        (|s| json!({"x": {"y": s}}), "/x/y", 32),
+    ];
+    for (wrap, below, times) in wraps {
+        let wrapped = |inmost| (0..times).fold(inmost, |inner, _| wrap(inner));
+        assert_eq!(inspect(&wrapped(json!({})), 1_000), Ok(vec![]), "{below}");
+        for inmost in [json!({"not": {}}), json!({"not": {"not": {"not": {}}}})] {
+            let faults = inspect(&wrapped(inmost), 1_000).expect_err("one level too many");
+            assert_eq!(faults.len(), 1);
+            assert_eq!(faults[0].pointer, format!("{}/not", below.repeat(times)));
+            assert_eq!(faults[0].message, "is nested deeper than 64 levels");
+        }
     }
 }
 

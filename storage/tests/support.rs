@@ -295,6 +295,7 @@ pub(crate) fn record(owner: HumanId, slug: &str) -> AppRecord {
         )]
         .into(),
         history: HistoryId::new(),
+        opened_seq: 0,
         created_at: NOW,
         updated_at: NOW,
         deleted_at: None,

@@ -100,6 +100,7 @@ impl TestDirectory {
             unrestricted: false,
             retention: BTreeMap::new(),
             history: HistoryId::new(),
+            opened_seq: 0,
             created_at: START,
             updated_at: START,
             deleted_at: None,

@@ -90,3 +90,40 @@ async fn a_visitors_waiting_poll_ends_when_it_may_read_something_else() {
     let (heard, ()) = tokio::join!(Answer::of(poll), deploy);
     heard.error(ErrorCode::ResyncRequired);
 }
+
+#[tokio::test]
+async fn what_happened_while_it_was_closed_to_somebody_is_not_told_later() {
+    let world = World::start().await;
+    let site = world.site_of("public", manifest(&[("open", &["anyone"])])).await;
+    let guest = site.guest().await;
+    let cursor = async |token: &str| text(&site.see(token, "/s/feed").await.expect(200), "cursor");
+    let (before, owners) =
+        (cursor(&guest).await, text(&site.get("/feed").await.expect(200), "cursor"));
+    let since = |cursor: &str| format!("/s/feed?since={cursor}&wait=0");
+
+    // Nobody but the owner reaches the app for a while.
+    site.patch("", json!({"visibility": "private"})).await.expect(200);
+    site.row("open", "draft").await;
+    site.patch("", json!({"visibility": "public"})).await.expect(200);
+    site.see(&guest, &since(&before)).await.error(ErrorCode::ResyncRequired);
+    let after = cursor(&guest).await;
+    site.row("open", "shown").await;
+    assert_eq!(kinds(&site.see(&guest, &since(&after)).await.expect(200)), ["row.created"]);
+
+    // The collection is closed for a while, and then gone for a while.
+    let between = [manifest(&[("open", &["owner"])]), json!({"collections": {}})];
+    for (closed, key) in between.into_iter().zip(["secret", "another"]) {
+        let before = cursor(&guest).await;
+        site.redeploy(closed).await;
+        site.redeploy(manifest(&[("open", &["owner"])])).await;
+        site.row("open", key).await;
+        site.redeploy(json!({"collections": {}})).await;
+        site.redeploy(manifest(&[("open", &["anyone"])])).await;
+        site.see(&guest, &since(&before)).await.error(ErrorCode::ResyncRequired);
+        site.see(&guest, &since(&cursor(&guest).await)).await.expect(200);
+    }
+
+    // The owner hears of everything.
+    let all = site.get(&format!("/feed?since={owners}&wait=0")).await.expect(200);
+    assert!(kinds(&all).len() > 10, "{all}");
+}

@@ -181,10 +181,11 @@ pub(super) fn report(
 /// # Errors
 /// `conflict`: an unrestricted app stays private.
 pub(super) fn breaks_of(root: &Root, plan: &DeployPlan, unfit: &UnfitRows) -> Result<Vec<Break>> {
+    let breaks = compat::breaks(&before(root, plan), &plan.manifest, &RowsToday { root, unfit });
     if root.record.unrestricted && plan.visibility.is_some_and(|v| v != Visibility::Private) {
-        return Err(unrestricted());
+        return Err(compat::refused_beside(unrestricted(), &breaks));
     }
-    Ok(compat::breaks(&before(root, plan), &plan.manifest, &RowsToday { root, unfit }))
+    Ok(breaks)
 }
 
 /// The manifest that `plan` is held against: the one in force, and beside it the collections that

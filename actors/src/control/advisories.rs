@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use rookery_domain::{
     Result,
     advisory::{Difference, Evidence, Report},
-    app::AppRecord,
+    app::{AppRecord, AppStatus},
     id::{AppId, HumanId},
     json::EMPTY_OBJECT,
     manifest::{Manifest, Visibility},
@@ -55,7 +55,7 @@ pub(super) struct Cache(Mutex<BTreeMap<AppId, (Key, Arc<Report>)>>);
 type Key = (u32, u64, Visibility);
 
 impl Control {
-    /// The reports on every app of `owner` that is not deleted.
+    /// The reports on every app of `owner` that is neither deleted nor closed: nobody reaches such a one.
     ///
     /// # Errors
     /// `unavailable` when storage does not answer.
@@ -63,7 +63,8 @@ impl Control {
         // However many apps an account may have now.
         let (apps, _) = self.list(owner, AppList::default(), usize::MAX).await?;
         let mut all = Vec::with_capacity(apps.len());
-        for ListedApp { app, head } in apps {
+        let open = |listed: &ListedApp| listed.app.record().status == AppStatus::Live;
+        for ListedApp { app, head } in apps.into_iter().filter(open) {
             let report = self.report(&app, head).await?;
             all.push(AppAdvisories { record: app.record(), report });
         }

@@ -179,6 +179,7 @@ impl Control {
             unrestricted: false,
             retention: BTreeMap::new(),
             history: HistoryId::new(),
+            opened_seq: 0,
             created_at: now,
             updated_at: now,
             deleted_at: None,

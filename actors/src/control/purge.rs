@@ -35,7 +35,7 @@ impl Control {
     /// # Errors
     /// `unavailable` when storage does not answer; the sweeper tries again.
     pub async fn finish_purge(&self, app: AppId) -> Result<()> {
-        self.env().store.barrier().await;
+        self.env().store.barrier(app).await;
         // Its record says that it is being destroyed, so no later roll-up brings its meters.
         self.apps.inner.env.collector.round_ended().await;
         while apps::purge::step(&self.db, app).await? {

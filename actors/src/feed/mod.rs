@@ -205,7 +205,9 @@ fn check(view: &View, cursor: FeedCursor, floor: u64) -> Result<()> {
     if cursor.seq < floor {
         return Err(no_longer_kept());
     }
-    if cursor.rights != view.rights() {
+    // What was closed to somebody for a while is not told by a cursor from before.
+    let is_told_all = view.standing.is_owner();
+    if cursor.rights != view.rights() || !is_told_all && cursor.seq < root.record.opened_seq {
         return Err(resync("what you may read has changed since this cursor was made"));
     }
     Ok(())

@@ -97,7 +97,7 @@ async fn permit(apps: &Apps) -> Result<SemaphorePermit<'_>> {
 /// What storage holds of the app once nothing of an earlier incarnation can land any more.
 async fn load(apps: &Apps, slot: &Slot) -> Result<LoadedApp> {
     let store = &apps.inner.env.store;
-    store.barrier().await;
+    store.barrier(slot.id).await;
     let loaded = store.load(slot.id).await?;
     loaded.ok_or_else(|| {
         slot.destroy();

@@ -344,7 +344,7 @@ impl Client {
         // Others may see the mark before this hears of it.
         self.destroying.store(true, Ordering::Relaxed);
         if self.ask(Op::App(AppOp::Destroy), None).await.is_ok() {
-            self.store.barrier().await;
+            self.store.barrier(self.app.id()).await;
             self.store.remove(self.app.id());
             self.app.forget();
             let gone = self.ask(Op::App(AppOp::Restore), None).await;

@@ -55,6 +55,7 @@ pub(crate) fn record(owner: HumanId) -> AppRecord {
         unrestricted: false,
         retention: BTreeMap::new(),
         history: HistoryId::new(),
+        opened_seq: 0,
         created_at: NOW,
         updated_at: NOW,
         deleted_at: None,

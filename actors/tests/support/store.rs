@@ -382,7 +382,7 @@ impl AppStore for FakeStore {
         }
     }
 
-    fn barrier(&self) -> BoxFuture<'static, ()> {
+    fn barrier(&self, _: AppId) -> BoxFuture<'static, ()> {
         let state = self.lock();
         let (submitted, mut settled) = (state.submitted, state.settled.subscribe());
         async move {

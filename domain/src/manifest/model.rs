@@ -192,6 +192,17 @@ pub enum Visibility {
 }
 
 impl Visibility {
+    /// Whether with `other` somebody reaches the app who does not now.
+    #[must_use]
+    pub fn admits_less_than(self, other: Self) -> bool {
+        let width = |visibility| match visibility {
+            Self::Private => 0,
+            Self::Link => 1,
+            Self::Public => 2,
+        };
+        width(self) < width(other)
+    }
+
     /// The name on the wire and in storage.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

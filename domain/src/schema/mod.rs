@@ -39,6 +39,9 @@ use work::Work;
 pub const VIOLATIONS_MAX: usize = 20;
 /// Characters of a violation's message, and of its path, that are kept.
 pub const VIOLATION_CHARS_MAX: usize = 240;
+/// Characters of a pointer into a value or a schema. Cut off it points nowhere, so this is far beyond what
+/// people nest and name.
+const POINTER_CHARS_MAX: usize = 2_048;
 /// Bytes of a schema of which all faults of form are told; of a longer one it is the first. All are
 /// in memory before the first is read, up to one for each byte.
 const ALL_FAULTS_BYTES_MAX: usize = 8 << 10;
@@ -162,8 +165,8 @@ impl CompiledSchema {
         }
         let mut errors = self.validator.iter_errors(value);
         let violation = |error: ValidationError<'_>| SchemaViolation {
-            path: shorten(error.instance_path().as_str()),
-            message: shorten(&message_of(&error, &schema)),
+            path: shorten(error.instance_path().as_str(), POINTER_CHARS_MAX),
+            message: shorten(&message_of(&error, &schema), VIOLATION_CHARS_MAX),
             keyword: error.kind().keyword().to_owned(),
         };
         let violations: Vec<_> = errors.by_ref().take(VIOLATIONS_MAX).map(violation).collect();
@@ -288,8 +291,11 @@ fn fault_of(error: &ValidationError<'_>) -> Fault {
     let is_type = error.kind().keyword() == "anyOf" && pointer.ends_with("/type");
     let what = if is_type { TYPES.to_owned() } else { error.masked_with("the value").to_string() };
     Fault {
-        pointer: shorten(pointer),
-        message: shorten(&format!("not a JSON Schema 2020-12 that can be compiled: {what}")),
+        pointer: shorten(pointer, POINTER_CHARS_MAX),
+        message: shorten(
+            &format!("not a JSON Schema 2020-12 that can be compiled: {what}"),
+            VIOLATION_CHARS_MAX,
+        ),
     }
 }
 
@@ -303,8 +309,8 @@ const fn estimated_weight(text_bytes: usize, patterns: usize, pattern_bytes: usi
     2_048 + 24 * text_bytes + 16_384 * patterns + pattern_bytes
 }
 
-fn shorten(text: &str) -> String {
-    match text.char_indices().nth(VIOLATION_CHARS_MAX) {
+fn shorten(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

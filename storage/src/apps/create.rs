@@ -102,9 +102,10 @@ async fn insert_record(tx: &mut Tx, record: &AppRecord, bounded: bool) -> Result
         .execute(
             "insert into apps (id, owner, org_id, created_by, slug, status, visibility, timezone, version,
                                share_hash, share_sealed, migration_until, unrestricted, retention,
-                               history, created_at, updated_at, deleted_at, purge_at, bounded)
+                               history, opened_seq, created_at, updated_at, deleted_at, purge_at,
+                               bounded)
              values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-                     $18, $19, $20)
+                     $18, $19, $20, $21)
              on conflict (slug) do nothing",
             args![
                 record.id,
@@ -122,6 +123,7 @@ async fn insert_record(tx: &mut Tx, record: &AppRecord, bounded: bool) -> Result
                 record.unrestricted,
                 retention,
                 record.history,
+                record.opened_seq,
                 record.created_at,
                 record.updated_at,
                 record.deleted_at,

@@ -12,13 +12,13 @@ macro_rules! app_columns {
     () => {
         "id, owner, created_by, slug, status, visibility, timezone, version, share_hash, \
          share_sealed, migration_until, unrestricted, retention, history, created_at, \
-         updated_at, deleted_at, purge_at, org_id"
+         updated_at, deleted_at, purge_at, org_id, opened_seq"
     };
 }
 pub(crate) use app_columns;
 
 /// How many these are.
-pub(super) const APP_COLUMNS: usize = 19;
+pub(super) const APP_COLUMNS: usize = 20;
 
 impl FromColumns for AppRecord {
     const WHAT: &'static str = "AppRecord";
@@ -44,6 +44,7 @@ impl FromColumns for AppRecord {
             deleted_at: columns.get(16)?,
             purge_at: columns.get(17)?,
             org: columns.get(18)?,
+            opened_seq: columns.get(19)?,
         })
     }
 }

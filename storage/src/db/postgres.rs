@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use tracing::warn;
 
 use super::{
-    AnswerTimeout, Arg, Attempt, Body, CONNECTIONS_MAX, DatabaseUrl, Silent, Soundness,
+    AnswerTimeout, Arg, Attempt, Body, CONNECTIONS_MAX, DatabaseUrl, POSTGRES_LANES, Soundness,
     StorageOptions, Tx,
     account_locks::AccountLocks,
     migrating::{self, Pending},
@@ -44,6 +44,11 @@ pub(super) const SESSION: &str = "
     -- Idle connections are the pool's to end. PostgreSQL knows it from version 14 on.
     select set_config('idle_session_timeout', '0', false)
         where current_setting('idle_session_timeout', true) is not null;
+    -- Sessions of a server that vanished end in a minute, not in hours: the next one needs their place.
+    select set_config(wanted.name, wanted.value, false)
+        from (values ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'),
+                     ('tcp_keepalives_count', '3'), ('tcp_user_timeout', '60s')) as wanted (name, value)
+        where current_setting(wanted.name, true) is not null;
     -- The statements are written for it: they lock what they decide on.
     set default_transaction_isolation = 'read committed';
     -- A backslash in a literal is one: an id is written with it, and a migration.
@@ -100,13 +105,15 @@ impl PostgresDb {
         let answer_timeout = AnswerTimeout(options.postgres_answer_timeout);
         let first = pool(&connect, connections_max, &opened).await?;
         let plain = answer_timeout.of(needless_tls::without(&connect, &first)).await;
-        let (connect, pool) = match plain {
-            Ok(Some(plain)) => {
-                first.close().await;
-                let pool = pool(&plain, connections_max, &opened).await?;
-                (plain, pool)
-            }
-            Ok(None) | Err(Silent) => (connect, first),
+        let plain = plain.ok().flatten();
+        let room = answer_timeout.of(room_beside_writer(&first)).await.unwrap_or(connections_max);
+        let (connect, pool) = if plain.is_some() || room < connections_max {
+            first.close().await;
+            let connect = plain.unwrap_or(connect);
+            let pool = pool(&connect, connections_max.min(room), &opened).await?;
+            (connect, pool)
+        } else {
+            (connect, first)
         };
         let checked = async {
             // Not of the pool: it may be left with the lock of a failed migration.
@@ -337,6 +344,14 @@ async fn check(pool: &PgPool) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Connections that the pool can have without taking those of the writer: where few are allowed, requests
+/// would fill all of them, and nothing could be written any more.
+async fn room_beside_writer(pool: &PgPool) -> u32 {
+    let bound = connections_bound(pool).await.ok().flatten();
+    let room = bound.map(|bound| (bound - POSTGRES_LANES as i64).max(1));
+    room.and_then(|room| u32::try_from(room).ok()).unwrap_or(u32::MAX)
 }
 
 /// How many connections the role, the database and the cluster allow; `None` for a superuser.

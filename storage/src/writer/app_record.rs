@@ -19,7 +19,7 @@ use crate::{
 const UPDATE_APP: &str = "update apps set owner = $1, status = $2, visibility = $3, \
      timezone = $4, version = $5, share_hash = $6, share_sealed = $7, migration_until = $8, \
      unrestricted = $9, retention = $10, updated_at = $11, deleted_at = $12, purge_at = $13, \
-     org_id = $14, bounded = $15 where id = $16";
+     org_id = $14, opened_seq = $15, bounded = $16 where id = $17";
 
 /// Ends an accepted offer; no row when it is gone.
 const TAKE_OFFER: &str = "delete from transfers where id = $1 and app_id = $2";
@@ -70,6 +70,7 @@ fn record(app: AppId, AppWrite { record, bounded, .. }: &AppWrite) -> Result<Bou
         record.deleted_at,
         record.purge_at,
         record.org,
+        record.opened_seq,
         *bounded,
         app,
     ];

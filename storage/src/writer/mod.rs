@@ -19,6 +19,7 @@ mod sqlite;
 use std::{sync::Arc, time::Duration};
 
 use futures::future::{FutureExt as _, pending, select_all};
+use rookery_domain::id::AppId;
 
 use self::{
     health::Counters,
@@ -129,7 +130,8 @@ impl Writer {
             if let Link::Down(why) = &*link {
                 let why = format!(
                     "the PostgreSQL database must let a server have up to {CONNECTIONS_MAX} \
-                     connections, {CONNECTIONS_AT_START} of them at its start: {why}"
+                     connections, {CONNECTIONS_AT_START} of them at its start (those of a server that vanished end \
+                     within two minutes): {why}"
                 );
                 return Err(StorageError::Open(why));
             }
@@ -157,11 +159,11 @@ impl Writer {
         queues[lane].submit(&self.0.shared.counters, group);
     }
 
-    /// Returns when every group submitted before is resolved. A wake waits for it before it
-    /// loads: what a crashed incarnation left behind has landed by then, or never will.
-    pub async fn barrier(&self) {
-        let waits: Vec<_> = self.0.shared.queues.iter().filter_map(Queue::barrier).collect();
-        for wait in waits {
+    /// Returns when every group of an app that was submitted before is resolved. A wake waits for it before
+    /// it loads: what a crashed incarnation left behind has landed by then, or never will.
+    pub async fn barrier(&self, app: AppId) {
+        let queues = &self.0.shared.queues;
+        if let Some(wait) = queues[app.part_of(queues.len())].barrier() {
             // A sender dropped unsent is resolved its groups as well.
             let _ = wait.await;
         }

@@ -47,12 +47,12 @@ contract! {
         let writer = start(&test.db).await;
         let hold = Hold::on(test, app).await;
         let mut outcome = Draft::new(app, 1).create(row("a", "{}")).submit(&writer);
-        let mut barrier = Box::pin(writer.barrier());
+        let mut barrier = Box::pin(writer.barrier(app));
         assert!(is_pending(&mut barrier).await);
         drop(hold);
         barrier.await;
         assert_eq!(outcome.try_recv(), Ok(Outcome::Committed));
-        writer.barrier().await;
+        writer.barrier(app).await;
     }
 
     async fn groups_of_one_app_land_in_their_order(test: &TestDb) {
@@ -306,7 +306,7 @@ contract! {
         drop(hold);
         assert_eq!(other.await, Ok(Outcome::Committed));
         assert!(lost.await.is_err());
-        writer.barrier().await;
+        writer.barrier(first).await;
         assert_eq!(keys(&load(&test.db, first).await), ["a"]);
         assert!(writer.health().ok);
     }

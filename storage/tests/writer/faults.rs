@@ -37,7 +37,7 @@ async fn broken_at(test: &TestDb, point: Point, fault: Fault) -> Outcome {
     let outcome = everything(test, app).await.commit(&writer).await;
     // Before it has another connection.
     let health = writer.health();
-    writer.barrier().await;
+    writer.barrier(app).await;
     let after = load(&test.db, app).await;
     let response = idempotency::find(&test.db, [6; 32], NOW).await.unwrap();
     let applied = picture(&after) != before;
@@ -129,7 +129,7 @@ contract! {
         assert_eq!(late, Outcome::StoreBroken);
         let health = writer.health();
         assert!(health.broken && !health.ok);
-        writer.barrier().await;
+        writer.barrier(app).await;
     }
 
     async fn a_failed_fsync_of_a_cold_transaction_ends_all_writing(test: &TestDb) {
@@ -191,7 +191,7 @@ contract! {
                     told.push(key);
                 }
                 // What an actor does that is killed by an unknown outcome: it reads the truth.
-                writer.barrier().await;
+                writer.barrier(app).await;
                 seq = load(&test.db, app).await.head.last_seq;
             }
             assert!(plan.fired() > 0);

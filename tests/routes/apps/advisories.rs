@@ -1,9 +1,10 @@
 //! Advisories: exposed collections of all apps with evidence from the real rows, worst first.
 
+use reqwest::Method;
 use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
 
-use crate::harness::{TestServer, apps::open_collection};
+use crate::harness::{Answer, TestServer, apps::open_collection};
 
 fn readable() -> Value {
     json!({"permissions": {"read": ["anyone"], "write": ["owner"], "delete": ["owner"]}})
@@ -101,4 +102,21 @@ async fn a_live_app_is_judged_by_its_newest_rows() {
     handle.apply(caller, op).await.unwrap();
     let second = server.get_as(&ann, "/v1/apps/advisories").await.expect(200);
     assert_eq!(rows(second), 1);
+}
+
+#[tokio::test]
+async fn an_app_that_nobody_reaches_any_more_exposes_nothing() {
+    let server = TestServer::start().await;
+    let ann = server.owner("ann").await;
+    let open = json!({"visibility": "public",
+        "manifest": {"collections": {"open": open_collection()}}});
+    let app = server.deploy(&ann, open).await;
+    let exposed = async || {
+        let report = server.get_as(&ann, "/v1/apps/advisories").await.expect(200);
+        report["items"].as_array().expect("items").len()
+    };
+    assert!(exposed().await > 0);
+    let close = server.ops(Method::POST, &format!("/ops/apps/{}/close", app.id));
+    Answer::of(close).await.expect(200);
+    assert_eq!(exposed().await, 0);
 }

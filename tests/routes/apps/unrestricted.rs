@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{
     Answer, TestServer,
-    apps::{App, Owner},
+    apps::{App, Owner, open_collection},
 };
 
 async fn set(server: &TestServer, owner: &Owner, app: &App, on: bool) -> Answer {
@@ -112,4 +112,18 @@ async fn the_pages_policy_opens_and_closes_with_it() {
     assert!(open.contains("script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval';"), "{open}");
     set(&server, &owner, &app, false).await.expect(200);
     assert_eq!(page().await, closed);
+}
+
+#[tokio::test]
+async fn a_rehearsal_that_it_refuses_tells_what_would_break() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let manifest = json!({"collections": {"a": open_collection()}});
+    let app = server.deploy(&owner, json!({"manifest": manifest})).await;
+    set(&server, &owner, &app, true).await.expect(200);
+    let body = json!({"html": "<p>hi", "manifest": {"collections": {}}, "visibility": "public"});
+    let path = app.path("/versions?dry_run=true");
+    let refused = server.send(Method::POST, &owner, &path, &body);
+    let error = refused.await.error(ErrorCode::Conflict);
+    assert_eq!(error["details"]["breaks"][0]["kind"], "collection_removed", "{error}");
 }

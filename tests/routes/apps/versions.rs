@@ -1,14 +1,14 @@
 //! Redeploying: what carries over, the compatibility gate, and what force does. What becomes of
 //! rows that the new manifest does not fit is in `detached`.
 
-use reqwest::Method;
+use reqwest::{Method, multipart::Form};
 use rookery_domain::ErrorCode;
 use rookery_storage::versions;
 use serde_json::{Value, json};
 
 use crate::harness::{
     Answer, TestServer,
-    apps::{App, HTML, Owner, guestbook},
+    apps::{App, HTML, Owner, guestbook, open_collection},
 };
 
 /// A manifest with one collection, `notes`, which is the owner's alone, and its schema.
@@ -370,4 +370,57 @@ async fn versions_deployed_at_once_follow_each_other_and_none_is_lost() {
         answers.iter().map(|answer| answer.expect(201)["version"].as_u64()).collect();
     versions.sort_unstable();
     assert_eq!(versions, (2..=17).map(Some).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn what_the_owner_set_for_a_collection_goes_with_it() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let logs =
+        || json!({"html": "<p>hi", "manifest": {"collections": {"logs": open_collection()}}});
+    let none = || json!({"html": "<p>hi", "manifest": {"collections": {}}, "force": true});
+    let app = server.deploy(&owner, logs()).await;
+    let retention = app.path("/collections/logs/retention");
+    let deploy = async |body: Value| {
+        server.send(Method::POST, &owner, &app.path("/versions"), &body).await.expect(201)
+    };
+    let kept = async || {
+        server.get_as(&owner, &retention).await.expect(200)["override"]["max_rows"].clone()
+    };
+    let most = json!({"max_rows": 1});
+    server.send(Method::PATCH, &owner, &retention, &most).await.expect(200);
+    let row = json!({"key": "k", "data": {"n": 1}});
+    server.send(Method::POST, &owner, &app.path("/collections/logs"), &row).await.expect(201);
+    // A row of it waits to come back, and so does what was set.
+    deploy(none()).await;
+    deploy(logs()).await;
+    assert_eq!(kept().await, 1);
+    let row = app.path("/collections/logs/k/purge");
+    server.send(Method::DELETE, &owner, &row, &Value::Null).await.expect(200);
+    deploy(none()).await;
+    deploy(logs()).await;
+    assert_eq!(kept().await, Value::Null);
+}
+
+#[tokio::test]
+async fn a_byte_order_mark_is_no_part_of_a_manifest_and_a_pointer_is_whole() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let form = Form::new().text("html", "<p>hi").text("manifest", "\u{feff}{\"collections\": {}}");
+    let made = server.request(Method::POST, "/v1/apps").bearer_auth(&owner.key).multipart(form);
+    let made = Answer::of(made).await.expect(201);
+    let path = format!("/v1/apps/{}/manifest", made["id"].as_str().unwrap());
+    assert_eq!(server.get_as(&owner, &path).await.text, "{\"collections\": {}}");
+
+    let mut schema = json!({"type": "objekt"});
+    for n in 0..12 {
+        let name = format!("some_rather_long_property_{n:02}");
+        schema = json!({"type": "object", "properties": {name: schema}});
+    }
+    let manifest = json!({"$defs": {"X": schema},
+        "collections": {"a": {"schema": {"$ref": "#/$defs/X"}, "permissions": {}}}});
+    let body = json!({"html": "<p>hi", "manifest": manifest});
+    let refused = server.send(Method::POST, &owner, "/v1/apps", &body).await;
+    let path = refused.json()["error"]["details"]["path"].as_str().expect("a path").to_owned();
+    assert!(path.len() > 400 && path.ends_with("_00/type"), "{path}");
 }

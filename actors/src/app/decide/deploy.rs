@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rookery_domain::{
     Error, Result, compat,
     event::{EventType, RowChange},
+    manifest::{Collection, Manifest},
 };
 use rookery_storage::{
     commit::{AppWrite, RowState, RowWrite},
@@ -20,6 +21,7 @@ use crate::app::{
     carry_over::{CarriedOver, carry_over, unfit_rows},
     deploy::{DeployPlan, DeployReport, breaks_of, report},
     private::TombKind,
+    root::{Root, Withheld},
     rows::Digest,
     working::Undo,
 };
@@ -54,6 +56,7 @@ impl Decision<'_> {
     fn serve(&mut self, plan: &DeployPlan, carried: CarriedOver) {
         let stamp = self.stamp();
         let working = &mut *self.working;
+        let reads_differ = reads_differ(&working.root, &plan.manifest);
         let collections = std::mem::replace(&mut working.private.collections, carried.private);
         let events = std::mem::replace(&mut working.private.events, plan.events.clone());
         working.open.journal.push(Undo::Collections(Box::new((collections, events))));
@@ -75,6 +78,17 @@ impl Decision<'_> {
         }
         let mut record = (*working.root.record).clone();
         record.version += 1;
+        // What the owner set for a collection goes with it, unless rows of it wait to come back.
+        let root = &working.root;
+        record.retention.retain(|name, _| {
+            plan.manifest.collections.contains_key(&**name)
+                || root.withheld(name) != Withheld::default()
+        });
+        let opens = plan.visibility.is_some_and(|to| record.visibility.admits_less_than(to));
+        if opens || reads_differ {
+            // The event of this deploy, which is the next one.
+            record.opened_seq = working.root.seq + 1;
+        }
         if let Some(visibility) = plan.visibility {
             record.set_visibility(visibility, plan.share.clone());
         }
@@ -95,4 +109,17 @@ impl Decision<'_> {
         let data = json!({"version": number}).to_string().into();
         self.rewrite_with(write, EventType::AppDeployed, Some(data));
     }
+}
+
+/// Whether others than before may read rows that there are or were.
+fn reads_differ(before: &Root, after: &Manifest) -> bool {
+    let by_others = |(name, now): (&Arc<str>, &Arc<Collection>)| {
+        let was = before.manifest.collections.get(name);
+        match was {
+            Some(was) => was.permissions.read != now.permissions.read,
+            None => before.withheld(name) != Withheld::default(),
+        }
+    };
+    // A role that is not declared gives nothing.
+    !before.manifest.roles.keys().eq(after.roles.keys()) || after.collections.iter().any(by_others)
 }

@@ -81,6 +81,9 @@ impl Decision<'_> {
             record.org = org;
         }
         if let Some(visibility) = visibility {
+            if record.visibility.admits_less_than(visibility) {
+                record.opened_seq = self.working.root.seq + 1;
+            }
             record.set_visibility(visibility, share);
         }
         if let Some(timezone) = timezone {

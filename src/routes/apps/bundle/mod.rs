@@ -162,6 +162,11 @@ fn finish(raw: Raw, query: Query, hold: Hold) -> Result<Deploy> {
         }
         (beside, inside) => beside.or(inside),
     };
+    // It is read back as JSON, which begins with none (RFC 8259, 8.1).
+    let manifest = manifest.map(|text| match text.strip_prefix('\u{feff}') {
+        Some(text) => text.to_owned(),
+        None => text,
+    });
     let assets = raw.assets.map(named).transpose()?;
     let visibility = once("visibility", raw.visibility, query.visibility)?;
     Ok(Deploy {
