@@ -110,6 +110,7 @@ async fn more_responses_than_one_round_forgets_go_in_the_next_one_soon() {
         IdempotencyWrite {
             request: IdempotentRequest { scope, body_hash: [9; 32] },
             response: StoredResponse { status: 201, location: None, body: "{}".into() },
+            by_key: true,
             created_at: NOW,
             seq: 0,
             collection: None,

@@ -7,6 +7,7 @@
 use rookery_domain::{Timestamp, id::AppId};
 
 use crate::{
+    columns::record,
     commit::ENTRY_BYTES,
     db::{Db, Tx, args},
     error::Result,
@@ -56,15 +57,26 @@ pub async fn more_than(db: &Db, app: AppId, bytes: u64) -> Result<Option<History
     Ok(Some(found).filter(|found| found.events + found.responses > bytes))
 }
 
-/// The time up to which responses must go for so many `bytes` of the oldest. It holds nobody up.
+/// Up to where an app's responses go: those of visitors first, each kind from the oldest on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResponsesCut {
+    /// Whether all of visitors go, and of those of agents and service credentials the oldest.
+    pub by_key: bool,
+    /// When the last one was given that goes.
+    pub through: Timestamp,
+}
+
+record!(ResponsesCut: by_key, through);
+
+/// Which responses must go for so many `bytes`. It holds nobody up.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn oldest_responses(db: &Db, app: AppId, bytes: u64) -> Result<Option<Timestamp>> {
-    db.value(
-        "select created_at from (
-             select created_at, sum($2 + octet_length(body)) over (order by created_at, scope)
-                 as through
+pub async fn oldest_responses(db: &Db, app: AppId, bytes: u64) -> Result<Option<ResponsesCut>> {
+    db.optional(
+        "select by_key, created_at from (
+             select by_key, created_at,
+                    sum($2 + octet_length(body)) over (order by by_key, created_at, scope) as through
              from idempotency where app_id = $1) as summed
          where through >= $3 order by through limit 1",
         args![app, ENTRY_BYTES as u64, bytes],
@@ -72,24 +84,24 @@ pub async fn oldest_responses(db: &Db, app: AppId, bytes: u64) -> Result<Option<
     .await
 }
 
-/// Deletes responses that were given up to a time, at most [`PRUNE_CHUNK`]; whether there may be more.
+/// Deletes responses as far as `cut` goes, at most [`PRUNE_CHUNK`]; whether there may be more.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn forget_responses(db: &Db, app: AppId, through: Timestamp) -> Result<bool> {
-    db.transaction((app, through), |tx, (app, through)| Box::pin(forget_in(tx, *app, *through)))
-        .await
+pub async fn forget_responses(db: &Db, app: AppId, cut: ResponsesCut) -> Result<bool> {
+    db.transaction((app, cut), |tx, (app, cut)| Box::pin(forget_in(tx, *app, *cut))).await
 }
 
-async fn forget_in(tx: &mut Tx, app: AppId, through: Timestamp) -> Result<bool> {
+async fn forget_in(tx: &mut Tx, app: AppId, cut: ResponsesCut) -> Result<bool> {
     // The head first, in the writer's order, so that nobody waits for another in a ring.
     tx.execute("update app_head set floor_seq = floor_seq where app_id = $1", args![app]).await?;
     let gone: Vec<i64> = tx
         .column(
             "delete from idempotency where scope in (
-                 select scope from idempotency where app_id = $1 and created_at <= $3 limit $4)
+                 select scope from idempotency where app_id = $1
+                    and (by_key < $3 or by_key = $3 and created_at <= $4) limit $5)
              returning cast($2 + octet_length(body) as bigint)",
-            args![app, ENTRY_BYTES as u64, through, PRUNE_CHUNK],
+            args![app, ENTRY_BYTES as u64, cut.by_key, cut.through, PRUNE_CHUNK],
         )
         .await?;
     subtract(tx, app, gone.iter().sum()).await?;

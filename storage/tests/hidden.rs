@@ -56,6 +56,7 @@ fn no_record_shows_what_must_not_be_in_a_log() {
         let response = IdempotencyWrite {
             request: IdempotentRequest { scope: hash().0, body_hash: hash().0 },
             response: StoredResponse { status: 201, location: None, body: email() },
+            by_key: true,
             created_at: NOW,
             seq: 1,
             collection: None,

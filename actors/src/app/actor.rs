@@ -189,12 +189,12 @@ impl App {
         if let Some(checked) = ask.idempotency
             && is_kept(&ask.caller, &reply)
         {
-            self.keep_response(checked.idempotency, &reply);
+            self.keep_response(checked.idempotency, is_by_key(&ask.caller), &reply);
         }
         Ok(reply)
     }
 
-    fn keep_response(&mut self, idempotency: Idempotency, reply: &Reply) {
+    fn keep_response(&mut self, idempotency: Idempotency, by_key: bool, reply: &Reply) {
         let Idempotency { request, collection, location_base, render } = idempotency;
         let response = match render {
             Some(render) => Some((render.0)(reply, &self.working.root)),
@@ -208,6 +208,7 @@ impl App {
         self.working.open.write_response(IdempotencyWrite {
             request,
             response,
+            by_key,
             created_at: now,
             seq,
             collection,
@@ -408,12 +409,15 @@ impl App {
 /// Whether this answer is kept for a repeated request. Storage keeps it for a day; a visitor's only
 /// if it wrote, because nothing but the collection's budget limits these.
 fn is_kept(caller: &Caller, reply: &Reply) -> bool {
-    let by_key = matches!(caller, Caller::Agent { .. } | Caller::Credential { .. });
     match reply {
         Reply::Stale | Reply::LookAgain(_) => false,
-        Reply::Row(_) | Reply::Batch(_) => by_key || reply.row_writes() > 0,
+        Reply::Row(_) | Reply::Batch(_) => is_by_key(caller) || reply.row_writes() > 0,
         _ => true,
     }
+}
+
+const fn is_by_key(caller: &Caller) -> bool {
+    matches!(caller, Caller::Agent { .. } | Caller::Credential { .. })
 }
 
 fn release(replies: Vec<(ReplyPort, Result<Reply>)>) {

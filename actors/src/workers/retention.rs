@@ -195,12 +195,12 @@ async fn responses(context: &Context, app: AppId, bytes: u64) -> Result<()> {
     if excess == 0 {
         return Ok(());
     }
-    let Some(through) = history::oldest_responses(&context.db, app, excess).await? else {
+    let Some(cut) = history::oldest_responses(&context.db, app, excess).await? else {
         return Ok(());
     };
     for _ in 0..STEPS_MAX {
         let began = Instant::now();
-        if context.is_stopping() || !history::forget_responses(&context.db, app, through).await? {
+        if context.is_stopping() || !history::forget_responses(&context.db, app, cut).await? {
             break;
         }
         yield_to_writers(began).await;

@@ -234,6 +234,8 @@ pub struct IdempotencyWrite {
     pub request: IdempotentRequest,
     /// The response to it.
     pub response: StoredResponse,
+    /// Whether an agent or a service credential asked. Its responses stay until those of visitors are gone.
+    pub by_key: bool,
     /// When it was made.
     pub created_at: Timestamp,
     /// The app's newest event at that time: what is purged later is gone from it.

@@ -11,7 +11,8 @@ use rookery_storage::{
     commit::{ENTRY_BYTES, Outcome, RowState},
     expiry,
     feed::{self, EventPage, FeedRetention},
-    history, idempotency,
+    history::{self, ResponsesCut},
+    idempotency,
 };
 
 use super::kit::{Draft, deploy, load, start};
@@ -126,9 +127,10 @@ contract! {
         let before = history::more_than(&test.db, app, 0).await.unwrap().unwrap();
         assert_eq!(before.responses, 8 * each);
         // As many as are needed for so many bytes.
-        let through = history::oldest_responses(&test.db, app, 2 * each + 1).await.unwrap();
-        assert_eq!(through, Some(NOW.plus_seconds(2)));
-        assert!(!history::forget_responses(&test.db, app, through.unwrap()).await.unwrap());
+        let cut = history::oldest_responses(&test.db, app, 2 * each + 1).await.unwrap();
+        let through = NOW.plus_seconds(2);
+        assert_eq!(cut, Some(ResponsesCut { by_key: true, through }));
+        assert!(!history::forget_responses(&test.db, app, cut.unwrap()).await.unwrap());
         for n in 0..8_u8 {
             let found = idempotency::find(&test.db, [n; 32], NOW).await.unwrap();
             assert_eq!(found.is_some(), n >= 3, "{n}");
@@ -138,6 +140,38 @@ contract! {
         let all = after.events + after.responses;
         assert_eq!(history::more_than(&test.db, app, all).await.unwrap(), None);
         assert_eq!(history::oldest_responses(&test.db, app, 5 * each + 1).await.unwrap(), None);
+    }
+
+    async fn responses_of_visitors_go_before_those_of_keys(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        // Odd ones are of visitors.
+        for n in 0..6_u8 {
+            let draft = Draft::new(app, 1 + u64::from(n)).event(EventType::AppWoken, None, None);
+            let draft = draft.response([n; 32], &[]).with(|group| {
+                group.writes.idempotency[0].response.body = "x".repeat(1_000);
+                group.writes.idempotency[0].created_at = NOW.plus_seconds(i64::from(n));
+                group.writes.idempotency[0].by_key = n % 2 == 0;
+            });
+            assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+        }
+        let each = ENTRY_BYTES as u64 + 1_000;
+        for (bytes, cut, left) in [
+            (2 * each, (false, 3), vec![0, 2, 4, 5]),
+            (2 * each, (true, 0), vec![2, 4]),
+        ] {
+            let cut = ResponsesCut { by_key: cut.0, through: NOW.plus_seconds(cut.1) };
+            let found = history::oldest_responses(&test.db, app, bytes).await.unwrap();
+            assert_eq!(found, Some(cut));
+            assert!(!history::forget_responses(&test.db, app, cut).await.unwrap());
+            let mut kept = Vec::new();
+            for n in 0..6_u8 {
+                if idempotency::find(&test.db, [n; 32], NOW).await.unwrap().is_some() {
+                    kept.push(n);
+                }
+            }
+            assert_eq!(kept, left);
+        }
     }
 
     async fn responses_go_in_bounded_steps(test: &TestDb) {
@@ -150,11 +184,11 @@ contract! {
             draft = draft.response(scope, &[]);
         }
         assert_eq!(draft.commit(&writer).await, Outcome::Committed);
-        let later = NOW.plus_seconds(60);
-        assert!(history::forget_responses(&test.db, app, later).await.unwrap());
+        let cut = ResponsesCut { by_key: true, through: NOW.plus_seconds(60) };
+        assert!(history::forget_responses(&test.db, app, cut).await.unwrap());
         let left = history::more_than(&test.db, app, 0).await.unwrap().unwrap();
         assert!(left.responses > 0);
-        assert!(!history::forget_responses(&test.db, app, later).await.unwrap());
+        assert!(!history::forget_responses(&test.db, app, cut).await.unwrap());
         let left = history::more_than(&test.db, app, 0).await.unwrap().unwrap();
         assert_eq!(left.responses, 0);
     }

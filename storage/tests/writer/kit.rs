@@ -165,6 +165,7 @@ pub(super) fn response(scope: [u8; 32], keys: &[&str], at: Timestamp) -> Idempot
             location: Some("/there".into()),
             body: r#"{"key":"k"}"#.into(),
         },
+        by_key: true,
         created_at: at,
         seq: 0,
         collection: Some(ENTRIES.into()),

@@ -107,6 +107,7 @@ columns!(Responses of group: write in group.writes.stored_responses() => {
     collection: Option<&'g str> = write.collection.as_deref(),
     row_key: Option<&'g str> = write.row_key(),
     row_keys: Option<String> = write.many_row_keys(),
+    by_key: i64 = write.by_key.into(),
 });
 
 columns!(Visitors of group: visitor in group.writes.visitors() => {

@@ -60,23 +60,23 @@ with head as (
     on conflict (app_id, id) do update set expires_at = excluded.expires_at
 ), written_responses as (
     insert into idempotency (scope, body_hash, status, location, body, created_at, app_id,
-                             collection, row_key, row_keys)
+                             collection, row_key, row_keys, by_key)
     select r.scope, r.body_hash, r.status, r.location, r.body, r.created_at, head.app_id,
-           r.collection, r.row_key, r.row_keys
+           r.collection, r.row_key, r.row_keys, r.by_key
     from unnest($47::int4[], $48::bytea[], $49::bytea[], $50::int8[], $51::text[], $52::text[],
-                $53::int8[], $54::text[], $55::text[], $56::text[])
+                $53::int8[], $54::text[], $55::text[], $56::text[], $57::int8[])
          as r(n, scope, body_hash, status, location, body, created_at, collection, row_key,
-              row_keys)
+              row_keys, by_key)
     join head on head.n = r.n
     on conflict (scope) do update
     set body_hash = excluded.body_hash, status = excluded.status, location = excluded.location,
         body = excluded.body, created_at = excluded.created_at, app_id = excluded.app_id,
         collection = excluded.collection, row_key = excluded.row_key,
-        row_keys = excluded.row_keys
+        row_keys = excluded.row_keys, by_key = excluded.by_key
 ), lasting_visitors as (
     update participants as p
     set lasting = 1, expires_at = case p.kind when 0 then v.until else p.expires_at end
-    from unnest($57::int4[], $58::bytea[], $59::int8[]) as v(n, id, until)
+    from unnest($58::int4[], $59::bytea[], $60::int8[]) as v(n, id, until)
     join head on head.n = v.n
     where p.id = v.id and p.app_id = head.app_id and p.lasting = 0
 )

@@ -127,13 +127,13 @@ impl<'c> Statements<'c> {
             )?,
             response: prepare(
                 "insert into idempotency (scope, body_hash, status, location, body, created_at, \
-                 app_id, collection, row_key, row_keys) \
-                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
+                 app_id, collection, row_key, row_keys, by_key) \
+                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
                  on conflict (scope) do update set body_hash = excluded.body_hash, \
                  status = excluded.status, location = excluded.location, body = excluded.body, \
                  created_at = excluded.created_at, app_id = excluded.app_id, \
                  collection = excluded.collection, row_key = excluded.row_key, \
-                 row_keys = excluded.row_keys",
+                 row_keys = excluded.row_keys, by_key = excluded.by_key",
             )?,
             visitor: prepare(
                 "update participants set lasting = 1, \
@@ -286,6 +286,7 @@ impl<'c> Statements<'c> {
                 write.collection.as_deref(),
                 write.row_key(),
                 write.many_row_keys(),
+                write.by_key,
             )?;
         }
         Ok(())
