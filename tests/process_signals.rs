@@ -123,9 +123,14 @@ async fn what_is_no_request_is_counted_and_logged() {
         raw.send(bytes).await;
         assert!(raw.read_to_end().await.starts_with("HTTP/1.1 4"));
     }
-    let metrics =
-        reqwest::get(format!("http://{ops}/metrics")).await.unwrap().text().await.unwrap();
-    let found = samples(&metrics);
+    let metrics = async || {
+        let answer = reqwest::get(format!("http://{ops}/metrics")).await.unwrap();
+        samples(&answer.text().await.unwrap())
+    };
+    // The connection is counted when it has ended on the other side as well.
+    let counted = async || metrics().await["rookery_http_bad_heads_total"] >= 2.0;
+    until_async("both are counted", counted).await;
+    let found = metrics().await;
     assert_eq!(found["rookery_http_bad_heads_total"], 2.0);
     assert!(found["rookery_http_connections"] >= 1.0);
     assert!(found["process_cpu_seconds_total"] > 0.0 && found["process_max_fds"] > 0.0);

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use rookery_domain::{
     manifest::SchemaSource,
     schema::{
-        self, CompiledSchema, Misfit, PATTERNS_MAX, Trials, VIOLATION_CHARS_MAX, VIOLATIONS_MAX,
-        inspect,
+        self, CompiledSchema, Misfit, PATTERNS_MAX, POINTER_CHARS_MAX, Trials, VIOLATION_CHARS_MAX,
+        VIOLATIONS_MAX, inspect,
     },
 };
 use serde_json::{Map, Value, json};
@@ -15,6 +15,9 @@ use serde_json::{Map, Value, json};
 use crate::{cpu::within, manifest::properties::any_json};
 
 const VECTORS: &str = include_str!("vectors/json-schema-2020-12.json");
+
+/// Puts a schema into another one.
+type Wrap = fn(Value) -> Value;
 
 pub(crate) fn compile(schema: &Value) -> Result<CompiledSchema, String> {
     CompiledSchema::compile(&SchemaSource::new("Test", schema))
@@ -30,9 +33,6 @@ pub(crate) fn admit(schema: &Value) -> Result<(), String> {
     schema::admit(schema, &text, 65_536, &mut Trials::default())
         .map_err(|faults| faults.list[0].message.clone())
 }
-
-/// Puts a schema into another one.
-type Wrap = fn(Value) -> Value;
 
 #[test]
 fn a_misspelt_type_is_told_which_types_there_are() {
@@ -338,12 +338,12 @@ fn a_violation_names_path_and_keyword_and_never_the_value() {
 fn a_report_is_bounded_whatever_the_data() {
     let schema = compiled(&json!({"additionalProperties": {"type": "string"}}));
     let data: Map<String, Value> =
-        (0..500).map(|n| (format!("{n}{}", "k".repeat(1_000)), json!(n))).collect();
+        (0..500).map(|n| (format!("{n}{}", "k".repeat(3_000)), json!(n))).collect();
     let misfit = schema.validate(&Value::Object(data)).expect_err("500 violations");
     let Misfit { violations, left_out } = misfit;
     assert_eq!((violations.len(), left_out), (VIOLATIONS_MAX, 500 - VIOLATIONS_MAX));
     for violation in violations {
-        assert!(violation.path.chars().count() <= VIOLATION_CHARS_MAX + 1);
+        assert!(violation.path.chars().count() <= POINTER_CHARS_MAX + 1);
         assert!(violation.message.chars().count() <= VIOLATION_CHARS_MAX + 1);
     }
     let closed = compiled(&json!({"additionalProperties": false}));

@@ -37,11 +37,11 @@ use work::Work;
 
 /// Violations that one validation reports; of the rest it says how many there are.
 pub const VIOLATIONS_MAX: usize = 20;
-/// Characters of a violation's message, and of its path, that are kept.
+/// Characters of a violation's message that are kept.
 pub const VIOLATION_CHARS_MAX: usize = 240;
 /// Characters of a pointer into a value or a schema. Cut off it points nowhere, so this is far beyond what
 /// people nest and name.
-const POINTER_CHARS_MAX: usize = 2_048;
+pub const POINTER_CHARS_MAX: usize = 2_048;
 /// Bytes of a schema of which all faults of form are told; of a longer one it is the first. All are
 /// in memory before the first is read, up to one for each byte.
 const ALL_FAULTS_BYTES_MAX: usize = 8 << 10;
