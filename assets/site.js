@@ -181,6 +181,7 @@
   const RETRY_MAX_MS = 30000;
   const again = new Map();
   let failures = 0;
+  let isOver = false; // what is said then stays: rows that come later do not take it back
   const askAgain = () => {
     for (const [id, timer] of again) {
       clearTimeout(timer);
@@ -198,10 +199,11 @@
     const say = (words) => { document.getElementById('live')?.replaceChildren(words); };
     if (successful) {
       failures = 0;
-      say('');
+      if (!isOver) say('');
       return;
     }
     if (xhr.status >= 400 && xhr.status < 500 && xhr.status !== 408 && xhr.status !== 429) {
+      isOver = true;
       say('This page is not live any more: load it anew.');
       return;
     }
@@ -226,8 +228,8 @@
   });
 
   // What a reader asked for and waits for is seen and said to be on its way. The rows become what was asked
-  // for last, whichever answer comes first, and meanwhile they are not asked for again. Where nothing comes,
-  // they stay, and it is said at the form why, in the words of the page that came instead.
+  // for last, whichever answer comes first, and are not asked for again before it is there. Where nothing
+  // comes, they stay, and it is said at the form why, in the words of the page that came instead.
   let newest = null;
   let missed = false;
   const said = (words) => { document.getElementById('said').textContent = words; };
@@ -259,10 +261,12 @@
   };
   document.addEventListener('htmx:afterRequest', ({ detail }) => {
     const { xhr, successful } = detail;
-    if (successful || !asked(detail) || xhr !== newest || xhr.getResponseHeader('hx-redirect')) return;
+    if (!asked(detail) || xhr !== newest || xhr.getResponseHeader('hx-redirect')) return;
     const rows = document.getElementById('rows');
     rows.removeAttribute('aria-busy');
+    // They changed while this answer was made, or after.
     if (missed) rows.dispatchEvent(new Event('retry'));
+    if (successful) return;
     said('');
     const text = document.createElement('p');
     text.className = 'notice refused';

@@ -56,7 +56,8 @@ pub(crate) fn tell(state: &State, human: HumanId, by: HumanId, slug: &str, deed:
 
 fn mail(state: &State, human: HumanId, by: HumanId, slug: &str, deed: Deed<'_>) -> Result<()> {
     let Some(email) = address(state, human)? else { return Ok(()) };
-    if !state.mailer.admits_notice(&email, Some(by)) {
+    // An owner hears of what is done to its app, however much else whoever does it has done.
+    if !state.mailer.admits_notice(&email, None) {
         return Ok(());
     }
     let by = sender(state.rooms.directory.human(by)?.as_deref());

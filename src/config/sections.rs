@@ -252,7 +252,7 @@ pub struct Mail {
     pub sign_in_links_per_network: u32,
     /// Letters about what others do that one address is sent by the same measure; 0 for any number.
     pub notices_per_hour: u32,
-    /// Those that what one account does causes, by the same measure; 0 for any number.
+    /// Those to addresses that one account chooses, by the same measure; 0 for any number.
     pub notices_per_account: u32,
 }
 

@@ -162,8 +162,8 @@ impl Mailer {
         Ok(())
     }
 
-    /// Counts a letter to `to` about what `by` did, or what came of itself, and whether it may leave: the
-    /// address cannot help what others do, and nobody shall mail strangers by doing much. What the letter
+    /// Counts a letter to `to`, and whether it may leave: the address cannot help what others do. One that goes
+    /// to whomever its account `by` likes is counted for that as well, so that nobody mails strangers. What the letter
     /// would have told of is done all the same, so nobody but the log hears of it.
     #[must_use]
     pub fn admits_notice(&self, to: &Email, by: Option<HumanId>) -> bool {

@@ -30,9 +30,11 @@ pub struct SessionGrant {
 
 rookery_domain::shown!(SessionGrant: app, human, expires_at);
 
-/// Visits of one human that are kept, and as many again that its agents asked for: nobody has so many
-/// browsers, and ending all of them must not take long.
+/// Visits of one human that are kept: nobody has so many browsers, and ending all of them must not take
+/// long.
 pub const VISITS_MAX: u32 = 1_000;
+/// Test sessions that the agents of one human asked for and that are kept.
+pub const TEST_SESSIONS_MAX: u32 = 10_000;
 
 /// What a grant became.
 #[derive(Debug)]
@@ -81,7 +83,8 @@ pub async fn human(db: &Db, hash: SecretHash) -> Result<Option<HumanId>> {
 /// Spends a grant and stores `visitor`, who comes as the human that the grant signs in, and by the share
 /// link before where there was one, all or nothing. `None` for unknown,
 /// used, expired, and for another app than the visitor's alike: shown to the wrong one, it stays good
-/// for its own. Beyond [`VISITS_MAX`] the human's oldest visits end.
+/// for its own. Beyond [`VISITS_MAX`] the human's oldest visits end, and beyond [`TEST_SESSIONS_MAX`] those
+/// that its agents asked for.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -105,8 +108,8 @@ pub async fn redeem(
             let came_by = CameBy::Human { human, share: *share };
             let visitor = Participant { came_by, minted_by, ..visitor.clone() };
             tx.execute(participants::INSERT, visitor.columns()).await?;
-            let ended =
-                participants::end_beyond(tx, human, minted_by.is_some(), VISITS_MAX).await?;
+            let kept = if minted_by.is_some() { TEST_SESSIONS_MAX } else { VISITS_MAX };
+            let ended = participants::end_beyond(tx, human, minted_by.is_some(), kept).await?;
             Ok(Some(Redeemed { visitor, ended }))
         })
     })

@@ -85,47 +85,55 @@ test('rows are those that were asked for last, whichever answer comes first', as
     await page.getByRole('button', { name: 'Apply' }).click();
   };
   // Keeps back what is asked for at such addresses, until it is let go or lost.
-  const hold = async (address) => {
+  const onward = async (route, held) => ((await held) === 'lost' ? route.abort() : route.continue());
+  const hold = async (address, how = onward) => {
     const it = {};
     const held = new Promise((resolve) => { it.go = resolve; });
     it.asked = page.waitForRequest(address);
     it.ended = Promise.race(['requestfinished', 'requestfailed'].map((end) => page.waitForEvent(end, (request) => address.test(request.url()))));
-    await page.route(address, async (route) => ((await held) === 'lost' ? route.abort() : route.continue()));
+    await page.route(address, (route) => how(route, held));
     return it;
   };
   await shown(3);
 
-  // The reader asks for some, and they change before these come.
+  // The reader asks for some, and they change before these come, but after they were looked up.
   await page.evaluate(() => {
     document.body.dataset.changes = 0;
     document.body.addEventListener('rows-changed', () => { document.body.dataset.changes -= -1; });
   });
   const changes = (count) => until(page, (wanted) => document.body.dataset.changes === `${wanted}`, count);
-  const asked = await hold(/value=n12/);
+  let made;
+  const isMade = new Promise((resolve) => { made = resolve; });
+  const asked = await hold(/value=n12/, async (route, held) => {
+    const response = await route.fetch();
+    made();
+    await held;
+    return route.fulfill({ response });
+  });
   await apply('name', 'n12');
-  await asked.asked;
-  await call('POST', rows, { key: person.key, body: { key: 'k20', data: { name: 'n20', message: 'x' } } });
+  await isMade;
+  await call('POST', rows, { key: person.key, body: { key: 'k20', data: { name: 'n12', message: 'x' } } });
   await changes(1);
   asked.go();
-  await shown(1);
+  await shown(2);
 
   // The reader asks for another order, and before it comes for others.
-  const [sorted, others] = [await hold(/sort=name/), await hold(/value=n20/)];
+  const [sorted, others] = [await hold(/sort=name/), await hold(/value=n11/)];
   await page.getByRole('link', { name: 'name', exact: true }).click();
   await sorted.asked;
   await page.getByLabel('Sort by').fill('-name');
-  await apply('name', 'n20');
+  await apply('name', 'n11');
   await others.asked;
   sorted.go();
   await sorted.ended;
   others.go();
-  await page.getByRole('link', { name: 'k20', exact: true }).waitFor();
+  await page.getByRole('link', { name: 'k11', exact: true }).waitFor();
 
   // What the reader asks for does not come, and the rows changed meanwhile.
-  const lost = await hold(/value=n11/);
-  await apply('name', 'n11');
+  const lost = await hold(/value=n10/);
+  await apply('name', 'n10');
   await lost.asked;
-  await call('DELETE', `${rows}/k20`, { key: person.key });
+  await call('DELETE', `${rows}/k11`, { key: person.key });
   await changes(2);
   lost.go('lost');
   await page.getByRole('alert').waitFor();

@@ -43,8 +43,8 @@ impl Directory {
     pub const TEST_SESSION_TTL_S: i64 = TEST_SESSION_TTL_S;
 
     /// Makes a token that a client without a browser redeems, once, for a session of `human` in
-    /// `app`; and when it ends. It goes when the human signs out, as every waiting sign-in does.
-    /// Asked for by a session, it is not made once that has ended.
+    /// `app`; and when it ends. Asked for by a session, it is not made once that has ended, and goes when the
+    /// human signs out, as every waiting sign-in does.
     ///
     /// # Errors
     /// `unauthorized`, when the session that asks has ended; `unavailable`, `internal`.

@@ -205,9 +205,10 @@ fn check(view: &View, cursor: FeedCursor, floor: u64) -> Result<()> {
     if cursor.seq < floor {
         return Err(no_longer_kept());
     }
-    // What was closed to somebody for a while is not told by a cursor from before.
-    let is_told_all = view.standing.is_owner();
-    if cursor.rights != view.rights() || !is_told_all && cursor.seq < root.record.opened_seq {
+    // What was closed to somebody for a while is not told by a cursor from before. Whoever has heard of all
+    // that was before the opening hears of that as well.
+    let is_told_all = view.standing.is_owner() || cursor.seq + 1 >= root.record.opened_seq;
+    if cursor.rights != view.rights() || !is_told_all {
         return Err(resync("what you may read has changed since this cursor was made"));
     }
     Ok(())

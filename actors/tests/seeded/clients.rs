@@ -16,8 +16,8 @@ use rookery_actors::{
     app::{
         deploy::DeployPlan,
         message::{
-            AppOp, CheckedIdempotency, Idempotency, NewRow, Op, Reply, RowReply, RowTarget,
-            UpsertRow, WriteRow,
+            AppOp, CheckedIdempotency, Idempotency, NewRow, Op, Reply, RowEdit, RowReply,
+            RowTarget, UpsertRow, WriteRow,
         },
     },
     feed::FeedQuery,
@@ -74,7 +74,8 @@ impl Plan {
             }
             28..45 => {
                 let (key, data) = (key(rng), data(rng, false));
-                Op::Update { collection, key, data, replace: rng.random(), if_match: None }
+                let edit = RowEdit { data, replace: rng.random(), if_match: None };
+                Op::Update { collection, key, edit }
             }
             45..55 => {
                 let item = UpsertRow { on: "email".into(), data: data(rng, true) };

@@ -1,7 +1,7 @@
 //! `PATCH /v1/apps/:id/collections/:name/:key`: changes a row's content.
 
 use axum::response::Response;
-use rookery_actors::app::message::{Op, Reply};
+use rookery_actors::app::message::{Op, Reply, RowEdit};
 use rookery_domain::ErrorCode;
 
 use super::{
@@ -59,13 +59,12 @@ pub(crate) async fn update_row<C: Callers>(
 ) -> ApiResult<Response> {
     let request: AppRequest = caller.into();
     let ExactJson { value, bytes } = body;
-    let op = Op::Update {
-        collection: row.collection.into(),
-        key: row.key.into(),
+    let edit = RowEdit {
         replace: value.replace,
         if_match: if_match(version, &params, value.if_match)?,
         data: value.into_data(),
     };
+    let op = Op::Update { collection: row.collection.into(), key: row.key.into(), edit };
     match request.app.apply_with(request.caller, op, None, bytes.len()).await? {
         Reply::Row(reply) => Ok(answer::row(&reply)),
         other => Err(other.unexpected().into()),

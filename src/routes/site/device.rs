@@ -144,6 +144,7 @@ fn explain(error: &Error) -> Option<&'static str> {
     Some(match error.code {
         ErrorCode::NotFound => "No agent shows this code, or its ten minutes are over.",
         ErrorCode::Conflict => "This request was decided already.",
+        ErrorCode::AccountQuotaExceeded => "Your account has as many agents as it may have.",
         ErrorCode::RateLimited => "Too many wrong codes. Wait a minute, then try again.",
         _ => return None,
     })

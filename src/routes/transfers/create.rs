@@ -39,7 +39,8 @@ impl RequestBody for NewTransfer {
 
 /// Offers an app's ownership to an e-mail address.
 ///
-/// The addressee is told by mail, unless the address was sent enough of them lately. Nothing changes before the offer is accepted; it stands until
+/// The addressee is told by mail, unless the address was sent, or the caller's account has caused, enough of
+/// them lately. Nothing changes before the offer is accepted; it stands until
 /// then, or until it is declined or withdrawn. An app has one pending offer at most: `conflict`.
 /// With the acceptance everything of the app goes over at once: it counts for the new account,
 /// leaves its organization, and the former owner is a stranger to it. `unrestricted` is turned off:

@@ -6,4 +6,4 @@ update orgs set founder = billing;
 create index orgs_founder on orgs (founder);
 drop index orgs_billing;
 drop index participants_human;
-create index participants_human on participants (human, id) where human is not null;
+create index participants_human on participants (human, id, minted_by) where human is not null;

@@ -95,9 +95,9 @@ pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) 
                 decision.upsert(ix, item).map(Reply::Row)
             })
         }
-        Op::Update { collection, key, data, replace, if_match } => {
+        Op::Update { collection, key, edit } => {
             let ix = decision.index_of(&collection)?;
-            decision.update(ix, &key, data, replace, if_match.as_ref()).map(Reply::Row)
+            decision.update(ix, &key, edit).map(Reply::Row)
         }
         Op::Delete { collection, target } => {
             let ix = decision.index_of(&collection)?;

@@ -7,7 +7,7 @@ use rookery_domain::{
     access::{Access, Authorship, Tier},
     event::EventType,
     if_match::IfMatch,
-    json::{EMPTY_OBJECT, Object},
+    json::EMPTY_OBJECT,
     manifest::Collection,
     patch,
     row::{Row, RowText},
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::Decision;
 use crate::app::{
-    message::{NewRow, RowFate, RowReply, UpsertRow},
+    message::{NewRow, RowEdit, RowFate, RowReply, UpsertRow},
     private::TombKind,
     rows::Digest,
     unique::{self, Forms},
@@ -111,43 +111,35 @@ impl Decision<'_> {
         self.pass_challenge(&decl)?;
         match row {
             None => self.insert(ix, &decl, NewRow { key: None, data: item.data }),
-            Some(row) => self.merge_into(ix, &decl, row, item.data, false, None),
+            Some(row) => self.edit(ix, &decl, row, RowEdit::merge(item.data)),
         }
     }
 
     /// Changes the row at `key`.
-    pub(super) fn update(
-        &mut self,
-        ix: usize,
-        key: &str,
-        data: Object,
-        replace: bool,
-        if_match: Option<&IfMatch>,
-    ) -> Result<RowReply> {
+    pub(super) fn update(&mut self, ix: usize, key: &str, edit: RowEdit) -> Result<RowReply> {
         let decl = self.decl(ix);
         let Some(row) = self.working.root.collections[ix].rows.get(key).cloned() else {
             let refused = Access::new(&self.standing, &decl).update(None);
             return Err(self.absent(ix, refused));
         };
-        self.merge_into(ix, &decl, row, data, replace, if_match)
+        self.edit(ix, &decl, row, edit)
     }
 
     /// Changes a row that is there: merges `data` into it, or puts it in its place.
-    fn merge_into(
+    fn edit(
         &mut self,
         ix: usize,
         decl: &Collection,
         row: Arc<Row>,
-        data: Object,
-        replace: bool,
-        if_match: Option<&IfMatch>,
+        edit: RowEdit,
     ) -> Result<RowReply> {
+        let RowEdit { data, replace, if_match } = edit;
         let access = Access::new(&self.standing, decl);
         access.update(Some(Authorship::from(&*row)))?;
         if decl.append_only {
             return Err(append_only(decl));
         }
-        check_version(&access, &row, if_match)?;
+        check_version(&access, &row, if_match.as_ref())?;
         let old_value = if decl.relations.is_empty() { Value::Null } else { row.value() };
         let sent = match self.standing.allowlist {
             // What the request would have made of an empty row.

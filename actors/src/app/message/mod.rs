@@ -21,7 +21,7 @@ use tokio::{
 use crate::registry::counting::Queued;
 
 pub use idempotency::{CheckedIdempotency, Idempotency, Render, Renderer};
-pub use op::{Acceptance, AppOp, NewRow, Op, RowTarget, UpsertRow, WriteRow};
+pub use op::{Acceptance, AppOp, NewRow, Op, RowEdit, RowTarget, UpsertRow, WriteRow};
 pub use reply::{PurgedRow, Reply, RowFate, RowReply};
 
 /// What arrives in an app actor's mailbox.

@@ -45,12 +45,8 @@ pub enum Op {
         collection: Box<str>,
         /// The row's key.
         key: Box<str>,
-        /// A merge patch (RFC 7396), or the whole new data.
-        data: Object,
-        /// `data` replaces instead of being merged.
-        replace: bool,
-        /// The version the caller has seen.
-        if_match: Option<IfMatch>,
+        /// What becomes of it.
+        edit: RowEdit,
     },
     /// Move a row to the trash.
     Delete {
@@ -129,6 +125,24 @@ pub struct UpsertRow {
     pub on: Box<str>,
     /// Its data.
     pub data: Object,
+}
+
+/// A change of a row's data.
+#[derive(Debug, Clone)]
+pub struct RowEdit {
+    /// A merge patch (RFC 7396), or the whole new data.
+    pub data: Object,
+    /// `data` replaces instead of being merged.
+    pub replace: bool,
+    /// The version the caller has seen.
+    pub if_match: Option<IfMatch>,
+}
+
+impl RowEdit {
+    /// Merges `data` into the row, whatever its version.
+    pub(crate) const fn merge(data: Object) -> Self {
+        Self { data, replace: false, if_match: None }
+    }
 }
 
 /// One entry of a batch.
