@@ -26,7 +26,7 @@ pub const GRACE_S: i64 = 300;
 /// Visitors that one transaction of [`forget_fresh`] forgets at most.
 pub const FRESH_CHUNK: u32 = 500;
 
-/// Visits of a human that one new visit ends at most: more are there only where they are older than the bound.
+/// Visits of a human that one new visit ends at most. Only a database from before the bound has so many more.
 const ENDED_CHUNK: u32 = 500;
 
 /// How a visitor came, and by what.

@@ -270,11 +270,12 @@ async fn when_too_much_mail_waits_nobody_is_told_that_one_was_sent() {
     }
     // What people do fills no place that somebody needs to sign in.
     ask_for_link(&server, "ada@example.org").await.expect(202);
+    taken += 1;
     while server.state().mailer.send_sign_in_link(&to, letter.clone()).is_ok() {
         taken += 1;
         assert!(taken <= 2 * WAITING_MAX, "the queue has no end");
     }
-    assert!(taken >= WAITING_MAX - 1, "{taken}");
+    assert!(taken >= WAITING_MAX, "{taken}");
     // Whatever the sender takes now, a moment later there is no room.
     loop {
         let answer = ask_for_link(&server, "ada@example.org").await;

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use rookery_domain::{
     Timestamp,
     event::{Event, EventType},
+    id::AppId,
     idempotency::{FirstResponse, KEPT_FOR_S, StoredResponse},
 };
 use rookery_storage::{
+    Writer,
     commit::{ENTRY_BYTES, Outcome, RowState},
     expiry,
     feed::{self, EventPage, FeedRetention},
@@ -24,7 +26,7 @@ const fn newest(events: u64) -> FeedRetention {
 }
 
 /// An app whose feed stands at `last`.
-async fn app_at(test: &TestDb, last: u64) -> rookery_domain::id::AppId {
+async fn app_at(test: &TestDb, last: u64) -> AppId {
     let app = deploy(test, "notes").await;
     let writer = start(&test.db).await;
     let mut draft = Draft::new(app, 1);
@@ -37,6 +39,20 @@ async fn app_at(test: &TestDb, last: u64) -> rookery_domain::id::AppId {
 
 fn seqs(events: &[Arc<Event>]) -> Vec<u64> {
     events.iter().map(|event| event.seq).collect()
+}
+
+/// Keeps so many responses of a thousand bytes, given a second apart; `by_key` says which are of agents.
+async fn keep_responses(writer: &Writer, app: AppId, count: u8, by_key: impl Fn(u8) -> bool) {
+    for n in 0..count {
+        let draft = Draft::new(app, 1 + u64::from(n)).event(EventType::AppWoken, None, None);
+        let draft = draft.response([n; 32], &[]).with(|group| {
+            let kept = &mut group.writes.idempotency[0];
+            kept.response.body = "x".repeat(1_000);
+            kept.created_at = NOW.plus_seconds(i64::from(n));
+            kept.by_key = by_key(n);
+        });
+        assert_eq!(draft.commit(writer).await, Outcome::Committed);
+    }
 }
 
 contract! {
@@ -115,14 +131,7 @@ contract! {
     async fn the_oldest_responses_go_first(test: &TestDb) {
         let app = deploy(test, "notes").await;
         let writer = start(&test.db).await;
-        for n in 0..8_u8 {
-            let draft = Draft::new(app, 1 + u64::from(n)).event(EventType::AppWoken, None, None);
-            let draft = draft.response([n; 32], &[]).with(|group| {
-                group.writes.idempotency[0].response.body = "x".repeat(1_000);
-                group.writes.idempotency[0].created_at = NOW.plus_seconds(i64::from(n));
-            });
-            assert_eq!(draft.commit(&writer).await, Outcome::Committed);
-        }
+        keep_responses(&writer, app, 8, |_| true).await;
         let each = ENTRY_BYTES as u64 + 1_000;
         let before = history::more_than(&test.db, app, 0).await.unwrap().unwrap();
         assert_eq!(before.responses, 8 * each);
@@ -146,15 +155,7 @@ contract! {
         let app = deploy(test, "notes").await;
         let writer = start(&test.db).await;
         // Odd ones are of visitors.
-        for n in 0..6_u8 {
-            let draft = Draft::new(app, 1 + u64::from(n)).event(EventType::AppWoken, None, None);
-            let draft = draft.response([n; 32], &[]).with(|group| {
-                group.writes.idempotency[0].response.body = "x".repeat(1_000);
-                group.writes.idempotency[0].created_at = NOW.plus_seconds(i64::from(n));
-                group.writes.idempotency[0].by_key = n % 2 == 0;
-            });
-            assert_eq!(draft.commit(&writer).await, Outcome::Committed);
-        }
+        keep_responses(&writer, app, 6, |n| n % 2 == 0).await;
         let each = ENTRY_BYTES as u64 + 1_000;
         for (bytes, cut, left) in [
             (2 * each, (false, 3), vec![0, 2, 4, 5]),
