@@ -346,7 +346,7 @@ async fn connections_may_take_more_files_than_a_shell_hands_out() {
         let mut connection = RawConnection::open(site).await;
         connection.send("GET /alive HTTP/1.1\r\nhost: x\r\n\r\n").await;
         let answered = timeout(TOO_LONG, connection.read_until("\"alive\"}")).await;
-        answered.expect("it has a place");
+        answered.expect("it has a permit");
         open.push(connection);
     }
     terminate(&child);

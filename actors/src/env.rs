@@ -119,10 +119,10 @@ pub(crate) struct Env {
     pub(crate) scanning: Offload,
     /// Where decisions are made that may take long.
     pub(crate) deciding: Offload,
-    /// Places for lists that hold a whole trash.
-    pub(crate) trash_places: Semaphore,
-    /// Places for deploys that hold detached rows.
-    pub(crate) detached_places: Arc<Semaphore>,
+    /// Permits for lists that hold a whole trash.
+    pub(crate) trash_permits: Semaphore,
+    /// Permits for deploys that hold detached rows.
+    pub(crate) detached_permits: Arc<Semaphore>,
     /// Lines of commits that come to nothing.
     pub(crate) warnings: LogThrottle,
     /// What operators see.
@@ -134,19 +134,19 @@ pub(crate) struct Env {
 }
 
 impl Env {
-    /// Runs `job` beside the event loop, in one of these places.
+    /// Runs `job` beside the event loop, with a permit of `offload`.
     ///
     /// # Errors
     /// `unavailable` when none is free within the time that a request has; `internal` when the job
     /// panicked.
     pub(crate) async fn beside<T: Send + 'static>(
         &self,
-        places: &Offload,
+        offload: &Offload,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
-        let place = timeout(self.options.request_timeout, places.place()).await;
-        let place = place.map_err(|_| Error::unavailable("too many long jobs wait"))?;
-        run_in(place, job).await.map_err(|_| Error::internal())
+        let permit = timeout(self.options.request_timeout, offload.permit()).await;
+        let permit = permit.map_err(|_| Error::unavailable("too many long jobs wait"))?;
+        run_in(permit, job).await.map_err(|_| Error::internal())
     }
 
     /// Time since the process started.

@@ -10,7 +10,7 @@ use tracing::warn;
 
 use crate::{
     accounts::Accounts,
-    app::{deploy::DETACHED_PLACES, trash::TRASH_PLACES},
+    app::{deploy::DETACHED_PERMITS, trash::TRASH_PERMITS},
     control::Control,
     domains::Domains,
     env::{Env, RuntimeOptions, Schemas},
@@ -169,8 +169,8 @@ pub(crate) async fn start_apps(
         compiling: Offload::default(),
         scanning: Offload::default(),
         deciding: Offload::default(),
-        trash_places: Semaphore::new(TRASH_PLACES),
-        detached_places: Arc::new(Semaphore::new(DETACHED_PLACES)),
+        trash_permits: Semaphore::new(TRASH_PERMITS),
+        detached_permits: Arc::new(Semaphore::new(DETACHED_PERMITS)),
         observer,
         collector: Collector::default(),
         started: Instant::now(),

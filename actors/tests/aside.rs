@@ -87,15 +87,15 @@ async fn requests_that_wait_in_an_app_keep_no_place_that_others_need() {
     until("a group with the writer", || bench.store.held() == 1).await;
     let alone = (alone, send(&stuck, Op::App(AppOp::Restore)));
     until("two in the queue", || stuck.observe().queued == 2).await;
-    let more_than_places = 2 + available_parallelism().map_or(2, usize::from);
-    let waiting: Vec<_> = (0..more_than_places).map(|_| send(&stuck, wide_batch())).collect();
-    until("all in the queue", || stuck.observe().queued == 2 + more_than_places).await;
+    let more_than_permits = 2 + available_parallelism().map_or(2, usize::from);
+    let waiting: Vec<_> = (0..more_than_permits).map(|_| send(&stuck, wide_batch())).collect();
+    until("all in the queue", || stuck.observe().queued == 2 + more_than_permits).await;
 
     let elsewhere = send(&other, wide_batch());
     until("the other app's group", || bench.store.held() == 2).await;
     bench.store.go_on();
     while bench.store.end(Fate::Commit) {}
-    elsewhere.await.expect("no panic").expect("another app has places");
+    elsewhere.await.expect("no panic").expect("another app has permits");
     for request in [alone.0, alone.1].into_iter().chain(waiting) {
         request.await.expect("no panic").expect("it goes on when the app does");
     }

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use crate::support::{MANIFEST, create, half::HalfHouse, row};
 
 /// Deploys that may hold detached rows at a time.
-const PLACES: u64 = 2;
+const PERMITS: u64 = 2;
 const APPS: usize = 5;
 
 /// Starts to deploy this manifest.
@@ -50,13 +50,13 @@ async fn no_more_than_two_deploys_hold_detached_rows_at_a_time() {
     for app in &apps {
         rehearsals.push(deploy(&house, app, MANIFEST, true));
     }
-    until("as many as may read", || house.store.detached_reads() == PLACES).await;
+    until("as many as may read", || house.store.detached_reads() == PERMITS).await;
     let other = deploy(&house, &none_detached, MANIFEST, false).await.unwrap();
     other.expect("one without such rows waits for nobody");
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
-    assert_eq!(house.store.detached_reads(), PLACES, "the others wait");
+    assert_eq!(house.store.detached_reads(), PERMITS, "the others wait");
     gate.add_permits(APPS);
     for rehearsal in rehearsals {
         assert_eq!(rehearsal.await.unwrap().unwrap().report.reattached, 1);

@@ -15,7 +15,7 @@ async fn admitted_requests_are_answered_and_durable_before_the_tree_stops() {
     let app = house.app("notes").await;
     let keys: Vec<String> = (0..100).map(|i| format!("k{i}")).collect();
     let mut admitted: Vec<_> = keys.iter().map(|key| Box::pin(house.create(&app, key))).collect();
-    // Each has its place in the queue once it was polled.
+    // Each has its permits once it was polled.
     for request in &mut admitted {
         assert!(futures::poll!(request.as_mut()).is_pending());
     }

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use crate::support::{Bench, delete, paused};
 
 /// Lists that may hold a whole trash at a time.
-const PLACES: u64 = 2;
+const PERMITS: u64 = 2;
 
 fn with_deleted() -> ListQuery {
     ListQuery {
@@ -114,11 +114,11 @@ fn no_more_than_two_lists_hold_a_whole_trash_at_a_time() {
         let app = trash_of(&bench, &["a"]).await;
         let gate = bench.store.gate_trash();
         let listings: Vec<_> = (0..5).map(|_| list(&app, &bench.caller)).collect();
-        reads_begun(&bench, PLACES).await;
+        reads_begun(&bench, PERMITS).await;
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(bench.store.trash_reads(), PLACES);
+        assert_eq!(bench.store.trash_reads(), PERMITS);
         gate.add_permits(9);
         for listing in listings {
             assert_eq!(listing.await.unwrap().0, [("a".to_owned(), true)]);

@@ -25,7 +25,7 @@ fn bounded() -> String {
     )
 }
 
-/// Creates a row and waits until the place in the queue is free that the request held: its answer
+/// Creates a row and waits until the permits that the request held are free: its answer
 /// comes a moment before.
 async fn use_it(house: &House, app: &rookery_actors::AppHandle) {
     house.create(app, "a").await.unwrap();

@@ -67,19 +67,19 @@ enum Route {
     Mailbox(Arc<Mailbox>),
 }
 
-/// A place for one letter among those that wait to be sent.
-pub struct MailPlace(Reserved);
+/// A permit for one letter among those that wait to be sent.
+pub struct MailPermit(Reserved);
 
 enum Reserved {
     Queue(OwnedPermit<(Email, Letter)>),
     Mailbox(Arc<Mailbox>),
 }
 
-impl MailPlace {
+impl MailPermit {
     /// Sends a letter, off the request.
     pub fn send(self, to: &Email, letter: Letter) {
         match self.0 {
-            Reserved::Queue(place) => drop(place.send((to.clone(), letter))),
+            Reserved::Queue(permit) => drop(permit.send((to.clone(), letter))),
             Reserved::Mailbox(mailbox) => mailbox.put(to, letter),
         }
     }
@@ -186,7 +186,7 @@ impl Mailer {
     /// # Errors
     /// `unavailable`, when too much mail waits already, whoever this one is for.
     pub fn send_sign_in_link(&self, to: &Email, letter: Letter) -> Result<()> {
-        self.place(0)?.send(to, letter);
+        self.permit(0)?.send(to, letter);
         Ok(())
     }
 
@@ -199,20 +199,20 @@ impl Mailer {
         Ok(())
     }
 
-    /// A place for one letter about what somebody did, for those who must know that it will leave before
+    /// A permit for one letter about what somebody did, for those who must know that it will leave before
     /// they write it.
     ///
     /// # Errors
-    /// `unavailable`, when so much mail waits already that the rest of the places is kept for sign-in
+    /// `unavailable`, when so much mail waits already that the rest of the permits is kept for sign-in
     /// links.
-    pub fn reserve(&self) -> Result<MailPlace> {
-        self.place(smtp::KEPT_FOR_SIGN_IN)
+    pub fn reserve(&self) -> Result<MailPermit> {
+        self.permit(smtp::KEPT_FOR_SIGN_IN)
     }
 
-    /// A place for one letter, which leaves `spared` of them free.
-    fn place(&self, spared: usize) -> Result<MailPlace> {
+    /// A permit for one letter, which leaves `spared` of them free.
+    fn permit(&self, spared: usize) -> Result<MailPermit> {
         let full = |_| Error::unavailable("too much mail waits to be sent");
-        Ok(MailPlace(match &self.route {
+        Ok(MailPermit(match &self.route {
             Route::Smtp(smtp) => Reserved::Queue(smtp.reserve(spared).map_err(full)?),
             Route::Mailbox(mailbox) => Reserved::Mailbox(Arc::clone(mailbox)),
         }))

@@ -33,11 +33,11 @@ use crate::{boot::BootError, config::Mail, task::until_it_ends};
 
 /// Mails that may wait.
 const QUEUED_MAX: usize = 1_000;
-/// Of these, places for sign-in links alone: nobody's doings keep anybody from signing in.
+/// Of these, permits for sign-in links alone: nobody's doings keep anybody from signing in.
 pub(super) const KEPT_FOR_SIGN_IN: usize = 250;
 /// Mails that are under way at a time, those that wait for another try included.
 const UNDER_WAY_MAX: usize = 256;
-/// Mails that are sent at a time. One that waits for another try takes no place among them.
+/// Mails that are sent at a time. One that waits for another try takes no permit among them.
 const SENDING_MAX: usize = 4;
 /// Tries of one mail.
 const TRIES_MAX: u32 = 4;
@@ -94,7 +94,7 @@ impl Smtp {
         Ok(Self { queue, closing, tasks })
     }
 
-    /// A place for one mail that leaves `spared` places free.
+    /// A permit for one mail that leaves `spared` permits free.
     pub(super) fn reserve(&self, spared: usize) -> Result<OwnedPermit<(Email, Letter)>, QueueFull> {
         if self.queue.capacity() <= spared {
             return Err(QueueFull);
@@ -129,7 +129,7 @@ impl Sender {
                 next = waiting.recv() => next,
             };
             let Some((to, letter)) = next else { return };
-            let Ok(place) = Arc::clone(&under_way).acquire_owned().await else { return };
+            let Ok(permit) = Arc::clone(&under_way).acquire_owned().await else { return };
             let Some(message) = self.compose(&to, letter) else {
                 tracing::error!("a mail could not be composed");
                 continue;
@@ -137,7 +137,7 @@ impl Sender {
             let this = Arc::clone(self);
             tasks.spawn(async move {
                 this.deliver(&message).await;
-                drop(place);
+                drop(permit);
             });
         }
     }
@@ -170,9 +170,9 @@ impl Sender {
     async fn deliver(&self, message: &Message) {
         let mut pause = PAUSE;
         for attempt in 1..=TRIES_MAX {
-            let Ok(slot) = self.sending.acquire().await else { return };
+            let Ok(permit) = self.sending.acquire().await else { return };
             let sent = self.hand_over(message).await;
-            drop(slot);
+            drop(permit);
             match sent {
                 Ok(()) => return,
                 Err(failed)

@@ -118,11 +118,11 @@ impl Sender {
         let host = browser.endpoint().host_str().unwrap_or_default();
         let mut pause = PAUSE;
         for attempt in 1..=TRIES_MAX {
-            // The own place comes first: who waits for it holds none of everybody's.
+            // The own permit comes first: who waits for it holds none of everybody's.
             let Ok(own) = posting.own.acquire().await else { return };
-            let Ok(slot) = posting.all.acquire().await else { return };
+            let Ok(permit) = posting.all.acquire().await else { return };
             let outcome = self.post(&browser, message.to_vec()).await;
-            drop((own, slot));
+            drop((own, permit));
             let asked = match outcome {
                 Ok(Outcome::Delivered) => return,
                 Ok(Outcome::Gone) => return self.forget(kept).await,
@@ -179,7 +179,7 @@ impl Sender {
     }
 }
 
-/// Places for messages that are being posted.
+/// Permits for messages that are being posted.
 #[derive(Clone)]
 struct Posting {
     /// To everybody.

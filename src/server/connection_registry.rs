@@ -1,4 +1,4 @@
-//! Room for newcomers: while few places are free, connections that let the server wait give theirs up: those
+//! Room for newcomers: while few permits are free, connections that let the server wait give theirs up: those
 //! that idle, and those whose head does not come to its end.
 //!
 //! What is not here: connections that have not said anything yet; `listener` does not wait for those.
@@ -32,7 +32,7 @@ struct Registered {
     waited: Option<Waits>,
 }
 
-/// A connection's place among them, until it is dropped.
+/// A connection's permit among them, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Registration {
     registry: Arc<ConnectionRegistry>,
@@ -52,9 +52,9 @@ impl ConnectionRegistry {
     }
 
     /// Looks at everybody, and tells those to leave who have let the server wait since the last look: at most
-    /// `places`, first who came first.
-    pub(super) fn make_room(&self, places: usize) {
-        let mut left = places;
+    /// `permits`, first who came first.
+    pub(super) fn make_room(&self, permits: usize) {
+        let mut left = permits;
         for one in self.registered.lock().values_mut() {
             let waits = one.outstanding.waits();
             let has_waited = waits.is_some() && waits == one.waited;

@@ -42,7 +42,7 @@ const UNSENT_BYTES_MAX: u32 = 128 << 10;
 const BACKLOG: u32 = 4_096;
 /// Pause after a failed accept (usually no file descriptor left), so that it does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// The share of places that are kept for whoever speaks: with fewer of them free, a connection that
+/// The share of permits that are kept for whoever speaks: with fewer of them free, a connection that
 /// says nothing is not waited for, and one that idles, or does not end its head, makes room.
 const HURRIED_SHARE: usize = 4;
 /// How long a connection may say nothing then. One that has said something may let the server wait for
@@ -75,7 +75,7 @@ impl Limits {
         Self { silence_timeout, ..self }
     }
 
-    /// How many more places should be free than `free`.
+    /// How many more permits should be free than `free`.
     fn missing(self, free: usize) -> usize {
         (self.connections_max / HURRIED_SHARE).saturating_sub(free)
     }
@@ -115,14 +115,19 @@ pub(super) async fn serve(
     limits: Limits,
     drain: CancellationToken,
 ) {
-    let slots = Arc::new(Semaphore::new(limits.connections_max.min(Semaphore::MAX_PERMITS)));
+    let permits = Arc::new(Semaphore::new(limits.connections_max.min(Semaphore::MAX_PERMITS)));
     let connections = TaskTracker::new();
     let registry = Arc::new(ConnectionRegistry::default());
-    connections.spawn(make_room(Arc::clone(&registry), Arc::clone(&slots), limits, drain.clone()));
-    // Whoever comes while no place is free, or no file, writes one line a second.
+    connections.spawn(make_room(
+        Arc::clone(&registry),
+        Arc::clone(&permits),
+        limits,
+        drain.clone(),
+    ));
+    // Whoever comes while no permit is free, or no file, writes one line a second.
     let (refusals, waits) = (LogThrottle::default(), LogThrottle::default());
     loop {
-        if slots.available_permits() == 0
+        if permits.available_permits() == 0
             && let Some(skipped) = waits.take()
         {
             let connections = limits.connections_max;
@@ -130,19 +135,19 @@ pub(super) async fn serve(
         }
         let accepted = tokio::select! {
             () = drain.cancelled() => break,
-            accepted = accept(&listener, &slots) => accepted,
+            accepted = accept(&listener, &permits) => accepted,
         };
         match accepted {
-            Ok((stream, peer, slot)) => {
+            Ok((stream, peer, permit)) => {
                 let connection = Connection {
                     stream,
                     peer,
                     edge: Arc::clone(&edge),
-                    limits: limits.with_free(slots.available_permits()),
+                    limits: limits.with_free(permits.available_permits()),
                     registry: Arc::clone(&registry),
                     drain: drain.clone(),
                 };
-                connections.spawn(connection.serve(slot));
+                connections.spawn(connection.serve(permit));
             }
             Err(error) => {
                 if let Some(skipped) = refusals.take() {
@@ -162,23 +167,23 @@ pub(super) async fn serve(
 
 async fn accept(
     listener: &TcpListener,
-    slots: &Arc<Semaphore>,
+    permits: &Arc<Semaphore>,
 ) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
     // The semaphore is never closed.
-    let slot = Arc::clone(slots).acquire_owned().await.map_err(io::Error::other)?;
+    let permit = Arc::clone(permits).acquire_owned().await.map_err(io::Error::other)?;
     let (stream, peer) = listener.accept().await?;
-    Ok((stream, peer, slot))
+    Ok((stream, peer, permit))
 }
 
-/// While few places are free, has connections make room that let the server wait; until the drain begins.
+/// While few permits are free, has connections make room that let the server wait; until the drain begins.
 async fn make_room(
     registry: Arc<ConnectionRegistry>,
-    slots: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     limits: Limits,
     drain: CancellationToken,
 ) {
     while timeout(HURRIED, drain.cancelled()).await.is_err() {
-        let missing = limits.missing(slots.available_permits());
+        let missing = limits.missing(permits.available_permits());
         if missing > 0 {
             registry.make_room(missing);
         }
@@ -196,8 +201,8 @@ struct Connection {
 }
 
 impl Connection {
-    /// Serves it to its end; `slot` is its place among the connections.
-    async fn serve(self, slot: OwnedSemaphorePermit) {
+    /// Serves it to its end; `permit` is what it holds among the connections.
+    async fn serve(self, permit: OwnedSemaphorePermit) {
         let edge = Arc::clone(&self.edge);
         let counted = edge.open_connection();
         if speaks(&self.stream, self.limits, &self.drain).await {
@@ -205,7 +210,7 @@ impl Connection {
             Box::pin(http(self)).await;
         }
         drop(counted);
-        drop(slot);
+        drop(permit);
     }
 }
 
@@ -259,7 +264,7 @@ async fn http(Connection { stream, peer, edge, limits, registry, drain }: Connec
     .await;
 }
 
-/// Waits for the first byte, as long as for a head, or not for long where places are few. Until then
+/// Waits for the first byte, as long as for a head, or not for long where permits are few. Until then
 /// a connection has no buffers: one that is opened and never used costs a tenth of one that speaks.
 async fn speaks(stream: &TcpStream, limits: Limits, drain: &CancellationToken) -> bool {
     // Readiness alone may be told of a socket that has nothing.

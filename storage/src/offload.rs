@@ -14,39 +14,39 @@ use tokio::{
 
 /// Jobs at once on a machine with a single processor: one may compute while another waits for the
 /// disk.
-const PLACES_MIN: usize = 2;
+const PERMITS_MIN: usize = 2;
 
-/// Places for jobs.
+/// Permits for jobs.
 #[derive(Debug)]
 pub struct Offload(Arc<Semaphore>);
 
 impl Default for Offload {
     fn default() -> Self {
-        let processors = available_parallelism().map_or(PLACES_MIN, usize::from);
-        Self(Arc::new(Semaphore::new(processors.max(PLACES_MIN))))
+        let processors = available_parallelism().map_or(PERMITS_MIN, usize::from);
+        Self(Arc::new(Semaphore::new(processors.max(PERMITS_MIN))))
     }
 }
 
-/// A place, until it is dropped.
+/// A permit for one job, until it is dropped.
 #[derive(Debug)]
-pub struct Place(
+pub struct Permit(
     #[expect(dead_code, reason = "held for what its end gives back")] Option<OwnedSemaphorePermit>,
 );
 
 impl Offload {
-    /// A place, when there is one, for whoever brings a thread.
-    pub async fn place(&self) -> Place {
-        // Never closed, so there is always a place in the end.
-        Place(Arc::clone(&self.0).acquire_owned().await.ok())
+    /// A permit, when there is one, for whoever brings a thread.
+    pub async fn permit(&self) -> Permit {
+        // Never closed, so there is always a permit in the end.
+        Permit(Arc::clone(&self.0).acquire_owned().await.ok())
     }
 
-    /// A place, if there is one now.
+    /// A permit, if there is one now.
     #[must_use]
-    pub fn try_place(&self) -> Option<Place> {
-        Some(Place(Some(Arc::clone(&self.0).try_acquire_owned().ok()?)))
+    pub fn try_permit(&self) -> Option<Permit> {
+        Some(Permit(Some(Arc::clone(&self.0).try_acquire_owned().ok()?)))
     }
 
-    /// Runs `job` when there is a place. A job that has begun ends, also when nobody waits any
+    /// Runs `job` when there is a permit. A job that has begun ends, also when nobody waits any
     /// more.
     ///
     /// # Errors
@@ -55,19 +55,19 @@ impl Offload {
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, JoinError> {
-        run_in(self.place().await, job).await
+        run_in(self.permit().await, job).await
     }
 }
 
-/// Begins `job` in its place. A job that has begun ends, also when nobody waits any more.
+/// Begins `job`, which holds its permit. A job that has begun ends, also when nobody waits any more.
 ///
 /// The handle is an error when the job panicked, or the runtime ends.
 pub fn run_in<T: Send + 'static>(
-    place: Place,
+    permit: Permit,
     job: impl FnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {
     spawn_blocking(move || {
-        let _place = place;
+        let _permit = permit;
         job()
     })
 }

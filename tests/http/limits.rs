@@ -185,7 +185,7 @@ async fn a_trusted_proxy_may_idle_for_longer_than_a_head_may_take() {
 }
 
 #[tokio::test]
-async fn connections_above_the_bound_wait_for_a_place() {
+async fn connections_above_the_bound_wait_for_a_permit() {
     let builder = TestServer::builder().set("ROOKERY__SERVER__CONNECTIONS_MAX", "1");
     let server = builder.start().await;
     let mut first = server.raw().await;
@@ -302,7 +302,7 @@ async fn a_form_that_does_not_come_is_refused() {
 }
 
 #[tokio::test]
-async fn who_does_not_read_an_answer_gives_up_its_place() {
+async fn who_does_not_read_an_answer_gives_up_its_permit() {
     let builder = TestServer::builder().set("ROOKERY__SERVER__CONNECTIONS_MAX", "1");
     let server = builder.set("ROOKERY__SERVER__WRITE_TIMEOUT_S", "1").start().await;
     let mut mute = server.raw_small().await;
@@ -415,7 +415,7 @@ async fn connections_that_say_nothing_leave_room_to_who_speaks() {
     for _ in 0..12 {
         silent.push(server.raw().await);
     }
-    let alive = timeout(TOO_LONG, server.get("/alive")).await.expect("a place in time");
+    let alive = timeout(TOO_LONG, server.get("/alive")).await.expect("a permit in time");
     assert_eq!(alive.status, 200);
     // Nobody hurries those that came while there was room.
     silent[0].send("GET /alive HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await;
@@ -433,7 +433,7 @@ async fn heads_that_do_not_end_make_room() {
         raw.send("GET /alive HTTP/1.1\r\nx").await;
         begun.push(raw);
     }
-    let alive = timeout(TOO_LONG, server.get("/alive")).await.expect("a place in time");
+    let alive = timeout(TOO_LONG, server.get("/alive")).await.expect("a permit in time");
     assert_eq!(alive.status, 200);
     let first = timeout(TOO_LONG, begun.swap_remove(0).read_to_end()).await;
     assert_eq!(first.expect("who came first leaves first"), "");
@@ -458,7 +458,7 @@ async fn connections_that_idle_make_room_and_those_that_are_answered_stay() {
     for _ in 0..12 {
         let mut raw = server.raw().await;
         raw.send(ASK).await;
-        timeout(TOO_LONG, raw.read_until("\"alive\"}")).await.expect("a place in time");
+        timeout(TOO_LONG, raw.read_until("\"alive\"}")).await.expect("a permit in time");
         idle.push(raw);
     }
     let first = timeout(TOO_LONG, idle.swap_remove(0).read_to_end()).await;

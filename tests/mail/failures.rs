@@ -236,7 +236,7 @@ async fn mails_to_a_server_that_falls_silent_are_tried_again() {
     let Some(post) = Post::start().await else { return };
     let builder = sending_to(format!("smtp://{}", post.at("silentFirst")));
     let server = builder.set("ROOKERY__MAIL__TIMEOUT_S", "1").start().await;
-    // As many as are sent at a time: none of them may keep its place for good.
+    // As many as are sent at a time: none of them may keep its permit for good.
     let readers = [1, 2, 3, 4].map(|n| format!("reader{n}@example.org"));
     for reader in &readers {
         ask_for_link(&server, reader).await.expect(202);
@@ -266,9 +266,9 @@ async fn when_too_much_mail_waits_nobody_is_told_that_one_was_sent() {
     let mut taken = 0;
     while server.state().mailer.send(&to, letter.clone()).is_ok() {
         taken += 1;
-        assert!(taken <= WAITING_MAX, "no place is kept for sign-in links");
+        assert!(taken <= WAITING_MAX, "no permit is kept for sign-in links");
     }
-    // What people do fills no place that somebody needs to sign in.
+    // What people do takes no permit that somebody needs to sign in.
     ask_for_link(&server, "ada@example.org").await.expect(202);
     taken += 1;
     while server.state().mailer.send_sign_in_link(&to, letter.clone()).is_ok() {

@@ -125,7 +125,7 @@ impl App {
             return;
         }
         if self.phase == Phase::Leaving || !self.stash.is_empty() || !self.takes(&request) {
-            self.stash.push_back(request.without_place());
+            self.stash.push_back(request.without_permit());
             return;
         }
         self.begin(*request);
@@ -149,12 +149,12 @@ impl App {
         let Some((mut ask, mut port)) = request.begin() else { return };
         let began = Instant::now();
         let waited = began.saturating_duration_since(ask.queued_at);
-        let (trace, place) = (ask.trace.take(), ask.place.take());
-        let answer = match &place {
+        let (trace, permit) = (ask.trace.take(), ask.permit.take());
+        let answer = match &permit {
             None => self.answer(*ask, began),
-            Some(_) => aside::in_place(|| self.answer(*ask, began)),
+            Some(_) => aside::blocking(|| self.answer(*ask, began)),
         };
-        drop(place);
+        drop(permit);
         let took = began.elapsed();
         self.slow_streak = aside::streak(self.slow_streak, took);
         if self.slow_streak == aside::SLOW_STREAK {
@@ -348,7 +348,7 @@ impl App {
     fn unstash(&mut self, myself: &ActorRef<Message>) {
         loop {
             while let Some(request) = self.next_stashed() {
-                if let Some(request) = request.in_place(&self.env.deciding) {
+                if let Some(request) = request.with_permit(&self.env.deciding) {
                     self.begin(*request);
                 }
             }

@@ -1,5 +1,5 @@
-//! Decisions that may take long leave the event loop: they have places of their own, no more than
-//! the machine has processors, and a bound of time.
+//! Decisions that may take long leave the event loop: they have permits, no more than the machine
+//! has processors, and a bound of time.
 //!
 //! Most decisions take microseconds, and the actors of all apps share the threads that they are made on.
 //! A large row against a schema of many branches takes up to 0.4 s, a batch or a deployment has many
@@ -69,7 +69,7 @@ pub(crate) fn streak(before: u32, took: Duration) -> u32 {
 }
 
 /// Runs `decide` so that the other tasks of this thread go on elsewhere.
-pub(crate) fn in_place<T>(decide: impl FnOnce() -> T) -> T {
+pub(crate) fn blocking<T>(decide: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         // It has no other thread to go on with.
         Ok(RuntimeFlavor::CurrentThread) | Err(_) => decide(),
@@ -78,15 +78,15 @@ pub(crate) fn in_place<T>(decide: impl FnOnce() -> T) -> T {
 }
 
 /// Holds `value` against `schema`, beside the event loop where that takes long: a small request may
-/// change a large row, and a short list may meet a schema of many branches. There is no place for it, as
-/// the decision is under way; an app where that happens again is a slow one and gets places.
+/// change a large row, and a short list may meet a schema of many branches. It needs no permit, as the
+/// decision is under way; an app where that happens again is a slow one, whose decisions do.
 ///
 /// # Errors
 /// [`Misfit`].
 pub(crate) fn validate(schema: &CompiledSchema, value: &Value) -> std::result::Result<(), Misfit> {
     let steps = schema.steps(value);
     let validate = || schema.validate_of(value, steps);
-    if steps < STEPS_MIN { validate() } else { in_place(validate) }
+    if steps < STEPS_MIN { validate() } else { blocking(validate) }
 }
 
 /// When the time ends in which one request's rows may be looked at.

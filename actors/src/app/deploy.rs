@@ -29,7 +29,7 @@ pub type EventSchemas = BTreeMap<Arc<str>, Option<Arc<CompiledSchema>>>;
 
 /// Plans, over all apps, that hold detached rows at a time: those of one may be as large as an app.
 /// Other deploys wait.
-pub(crate) const DETACHED_PLACES: usize = 2;
+pub(crate) const DETACHED_PERMITS: usize = 2;
 
 /// How an app stood when somebody decided to deploy to it, by what a rehearsal showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,8 +94,8 @@ pub struct DeployPlan {
     pub force: bool,
     /// Detached rows of the collections that the manifest declares, as storage had them.
     pub detached: BTreeMap<Arc<str>, Vec<Arc<Row>>>,
-    /// The place among plans that hold such rows, if this one may.
-    pub place: Option<OwnedSemaphorePermit>,
+    /// The permit to hold such rows, where it holds any.
+    pub permit: Option<OwnedSemaphorePermit>,
     /// How collections stood when they were declared last that the base version does not declare.
     pub last_declared: BTreeMap<Arc<str>, Arc<Collection>>,
     /// Warnings that are known before the rows are looked at.

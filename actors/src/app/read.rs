@@ -249,12 +249,12 @@ impl AppHandle {
         if !query.include_deleted {
             return self.rows_of(view, collection, query, Vec::new()).await;
         }
-        // Whoever may not see it is refused without waiting for a place.
+        // Whoever may not see it is refused without waiting for a permit.
         access.trash()?;
         drop(view);
         // Held until the page is chosen: then only its rows are left of the whole trash.
-        let place = self.env().trash_places.acquire();
-        let _place = timeout(self.env().options.request_timeout, place)
+        let permit = self.env().trash_permits.acquire();
+        let _permit = timeout(self.env().options.request_timeout, permit)
             .await
             .map_err(|_| Error::unavailable("too many lists of a trash are being made"))?;
         let (view, trash) = self.with_trash(caller, collection).await?;

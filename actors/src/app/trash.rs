@@ -27,7 +27,7 @@ const READS_MAX: usize = 3;
 const LOOKS_MAX: usize = 3;
 /// Lists, over all apps, that hold a whole trash at a time: each may be as large as an app. Others
 /// wait.
-pub(crate) const TRASH_PLACES: usize = 2;
+pub(crate) const TRASH_PERMITS: usize = 2;
 
 impl AppHandle {
     /// A page of the rows in the trash, the last deleted first: `{"items", "next_cursor"}`.

@@ -35,7 +35,7 @@ use crate::{
 /// database.
 const ATTEMPTS_MAX: usize = 4;
 
-/// Rows that may come back, by collection, and the place that holding them takes.
+/// Rows that may come back, by collection, and the permit that holding them takes.
 type Detached = (BTreeMap<Arc<str>, Vec<Arc<Row>>>, Option<OwnedSemaphorePermit>);
 
 /// A request to deploy a version.
@@ -176,7 +176,7 @@ impl Control {
             None => self.stored_assets(record.id, record.version).await?.into(),
         };
         warnings.extend(self.roles_gone(app, &draft.manifest).await?);
-        let (detached, place) = self.detached(app, &draft.manifest).await?;
+        let (detached, permit) = self.detached(app, &draft.manifest).await?;
         let last_declared = self.last_declared(app, &record, &draft.manifest).await?;
         Ok(DeployPlan {
             base_version: record.version,
@@ -193,7 +193,7 @@ impl Control {
             timezone: draft.timezone,
             force: request.force,
             detached,
-            place,
+            permit,
             last_declared,
             warnings,
         })
@@ -211,7 +211,7 @@ impl Control {
         Ok(gone.filter_map(warning).collect())
     }
 
-    /// The detached rows of the collections that `manifest` declares, and the place that holding any
+    /// The detached rows of the collections that `manifest` declares, and the permit that holding any
     /// takes.
     async fn detached(&self, app: &AppHandle, manifest: &Manifest) -> Result<Detached> {
         let root = app.root().await?;
@@ -222,16 +222,16 @@ impl Control {
             return Ok((BTreeMap::new(), None));
         }
         let env = self.env();
-        let place = env.detached_places.clone().acquire_owned();
-        let place = timeout(env.options.request_timeout, place).await.ok().and_then(Result::ok);
+        let permit = env.detached_permits.clone().acquire_owned();
+        let permit = timeout(env.options.request_timeout, permit).await.ok().and_then(Result::ok);
         let busy = || Error::unavailable("too many deploys bring rows back");
-        let place = place.ok_or_else(busy)?;
+        let permit = permit.ok_or_else(busy)?;
         let mut detached = BTreeMap::new();
         for name in names {
             let rows = env.store.detached_rows(app.id(), &name).await?;
             detached.insert(name, rows);
         }
-        Ok((detached, Some(place)))
+        Ok((detached, Some(permit)))
     }
 
     /// The files of a version that is stored, for one that has the same.

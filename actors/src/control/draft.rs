@@ -31,7 +31,7 @@ pub struct Bundle {
     pub hold: Hold,
 }
 
-/// Something that is dropped with its last clone, such as a place in a budget.
+/// Something that is dropped with its last clone, such as a share of a budget.
 #[derive(Clone, Default)]
 pub struct Hold(Option<Arc<dyn Any + Send + Sync>>);
 

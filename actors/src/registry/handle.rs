@@ -6,7 +6,7 @@
 use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{Error, Result, app::AppRecord, id::AppId, principal::Caller, trace::Trace};
-use rookery_storage::{offload::Place, trace};
+use rookery_storage::{offload::Permit, trace};
 use serde::Serialize;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -186,14 +186,14 @@ impl AppHandle {
             queued_at,
             trace,
             aside,
-            place: None,
+            permit: None,
         });
         let mut incarnations = 0;
         while incarnations < INCARNATIONS_TRIED_MAX {
             let live = self.live_by(deadline, message.trace.as_deref()).await?;
-            // Places are few: none is held while the app wakes.
+            // There are few: none is held while the app wakes.
             if ask.aside {
-                ask.place = Some(self.place_by(deadline).await?);
+                ask.permit = Some(self.permit_by(deadline).await?);
             }
             ask.queued_at = Instant::now();
             let (request, answer) = Request::new(ask, permits);
@@ -201,10 +201,10 @@ impl AppHandle {
             let _ = live.actor.send_message(Message::Request(Box::new(request)));
             match timeout_at(deadline + COMMIT_GRACE, answer).await {
                 Ok(Ok(Answer::Done(reply))) => return reply,
-                Ok(Ok(Answer::Displaced(back, kept))) => (ask, permits) = (back, kept),
+                Ok(Ok(Answer::LacksPermit(back, kept))) => (ask, permits) = (back, kept),
                 Ok(Ok(Answer::Bounced(back, kept))) => {
                     (ask, permits) = (back, kept);
-                    ask.place = None;
+                    ask.permit = None;
                     incarnations += 1;
                     self.until_left(live.incarnation).await;
                 }
@@ -249,13 +249,13 @@ impl AppHandle {
         timeout(longest, waited).await.map_err(late)
     }
 
-    /// A place beside the event loop.
-    async fn place_by(&self, deadline: Instant) -> Result<Place> {
-        let place = timeout_at(deadline, self.env().deciding.place()).await;
-        place.map_err(|_| Error::unavailable("too many requests of this kind are being decided"))
+    /// A permit to be decided beside the event loop.
+    async fn permit_by(&self, deadline: Instant) -> Result<Permit> {
+        let permit = timeout_at(deadline, self.env().deciding.permit()).await;
+        permit.map_err(|_| Error::unavailable("too many requests of this kind are being decided"))
     }
 
-    /// A place in the app's queue, and its bytes of the global budget and of the app's part of it.
+    /// A permit of the app's mailbox, and its bytes of the global budget and of the app's part of it.
     fn admit(&self, bytes: usize) -> Result<Permits> {
         let inner = &self.apps.inner;
         let bytes = bytes.max(REQUEST_BYTES_MIN);

@@ -320,7 +320,7 @@ impl Client {
             timezone: Some(if with_entries { "Asia/Tokyo" } else { "UTC" }.into()),
             force: true,
             detached,
-            place: None,
+            permit: None,
             asks_visibility: false,
             warnings: Vec::new(),
             last_declared: BTreeMap::new(),

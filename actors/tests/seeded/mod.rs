@@ -170,7 +170,7 @@ async fn check_end(bench: &Bench, apps: &[AppHandle]) {
     let counted = bench.rig.apps.account_rows(bench.owner).await;
     assert_eq!(counted, bench.store.rows_of(bench.owner).cast_signed(), "rows of the account");
     for app in apps {
-        assert_eq!(app.observe().queued, 0, "places in the queue are given back");
+        assert_eq!(app.observe().queued, 0, "permits are given back");
         let Some((seq, stored)) = bench.store.picture(app.id()) else { continue };
         // Once more from the beginning: what storage holds is what is served.
         app.ask_to_hibernate();

@@ -227,7 +227,7 @@ struct Live {
     ticks: watch::Receiver<u64>,
     sent: BTreeMap<String, String>,
     first: bool,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 /// What changes on an open page, as an event stream: first every text of the page by its name,
@@ -239,7 +239,7 @@ pub async fn live(
     State(state): State<AppState>,
     StrictQuery(asked): StrictQuery<ViewQuery>,
 ) -> ApiResult<Response> {
-    let place = state
+    let permit = state
         .ops
         .streams
         .clone()
@@ -248,7 +248,7 @@ pub async fn live(
     // What is wrong with the request is answered before the stream begins.
     make(&state, &asked).await?;
     let ticks = state.ops.ticks();
-    let live = Live { state, asked, ticks, sent: BTreeMap::new(), first: true, _place: place };
+    let live = Live { state, asked, ticks, sent: BTreeMap::new(), first: true, _permit: permit };
     let events = stream::unfold(live, |mut live| async move {
         let event = live.next().await?;
         Some((Ok::<_, Infallible>(event), live))

@@ -80,12 +80,12 @@ pub async fn create(
         let offered =
             Offered { site, link: &link, app: &slug, by: &by_name, email: email.as_str() };
         let letter = offered.write()?;
-        // An offer that nobody hears of is none, so mail has its place before there is one.
-        let place = shared.mailer.reserve()?;
+        // An offer that nobody hears of is none, so the mail has its permit before there is one.
+        let permit = shared.mailer.reserve()?;
         let directory = &shared.rooms.directory;
         let offer = shared.rooms.control().offer(directory, &app, by, &email, keep).await?;
         if shared.mailer.admits_notice(&email, Some(by)) {
-            place.send(&email, letter);
+            permit.send(&email, letter);
         }
         notices::tell(&shared, app.record().owner, by, &slug, Deed::Offered { to: &email });
         shared.push.tell(Addressee::Holder(email), PushMessage::offered(&slug, &by_name));

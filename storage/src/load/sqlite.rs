@@ -1,6 +1,6 @@
 //! Loading from SQLite: by hand, on a blocking thread, with a connection from a small pool.
 //!
-//! Reading rows takes longest, so a second thread reads the second half of many, where there is a place
+//! Reading rows takes longest, so a second thread reads the second half of many, where there is a permit
 //! for it. It has a snapshot of its own. No actor writes while its app is loaded, and pruning its history
 //! moves its head: where both snapshots have one head, they show the same rows.
 
@@ -142,7 +142,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Begins to read the second half, if there is much to read and a place for it.
+    /// Begins to read the second half, if there is much to read and a permit for it.
     fn begin(
         snapshot: &Transaction<'_>,
         db: &SqliteDb,
@@ -155,7 +155,7 @@ impl Shared {
         if all < SHARED_ROWS_MIN {
             return Ok(None);
         }
-        let Some(place) = db.loading().try_place() else { return Ok(None) };
+        let Some(permit) = db.loading().try_permit() else { return Ok(None) };
         let id = &uuid.as_bytes()[..];
         // Where it cannot be read there is none.
         let middle = first(snapshot, rows::MIDDLE, params![id, half], |row| {
@@ -163,7 +163,7 @@ impl Shared {
         })?;
         let Some(middle): Option<(String, String)> = middle.flatten() else { return Ok(None) };
         let (db, since) = (db.clone(), middle.clone());
-        let second = run_in(place, move || {
+        let second = run_in(permit, move || {
             let id = &uuid.as_bytes()[..];
             with_snapshot(&db, |snapshot| {
                 let there = first(snapshot, assemble::HEAD, params![id, version], |row| {

@@ -11,7 +11,7 @@ mod reply;
 use rookery_domain::{Error, Result, principal::Caller, trace::Trace};
 use rookery_storage::{
     commit::Outcome,
-    offload::{Offload, Place},
+    offload::{Offload, Permit},
 };
 use tokio::{
     sync::{OwnedSemaphorePermit, oneshot},
@@ -55,23 +55,22 @@ pub(crate) struct Ask {
     pub(crate) trace: Option<Box<Trace>>,
     /// Whether it is decided beside the event loop.
     pub(crate) aside: bool,
-    /// Its place there, while it has one; given back once it is decided.
-    pub(crate) place: Option<Place>,
+    /// Its permit for that, while it has one; given back once it is decided.
+    pub(crate) permit: Option<Permit>,
 }
 
 /// How a request ended.
 pub(crate) enum Answer {
     /// With this answer.
     Done(Result<Reply>),
-    /// The actor stopped before it began: ask the next incarnation. The place in the queue is
-    /// kept.
+    /// The actor stopped before it began: ask the next incarnation. Its permits are kept.
     Bounced(Box<Ask>, Permits),
-    /// It waited in the actor without a place beside the event loop, and there was none when it could
-    /// have begun: wait for one and ask again. The place in the queue is kept.
-    Displaced(Box<Ask>, Permits),
+    /// It waited in the actor without a permit to be decided beside the event loop, and there was none
+    /// when it could have begun: wait for one and ask again. Its permits are kept.
+    LacksPermit(Box<Ask>, Permits),
 }
 
-/// One message's content, with whoever waits for it and its place in the queue.
+/// One message's content, with whoever waits for it and its permits.
 pub(crate) struct Request(Option<Pending>);
 
 struct Pending {
@@ -80,7 +79,7 @@ struct Pending {
     permits: Permits,
 }
 
-/// A request's place in the queue: one of the app's mailbox, and its bytes of the global budget.
+/// What a queued request holds: a permit of the app's mailbox, and its bytes of the global budget.
 /// Travels with the request into its group and is given back when that has ended.
 pub(crate) struct Permits {
     pub(crate) _mailbox: OwnedSemaphorePermit,
@@ -102,23 +101,23 @@ impl Request {
         self.0.as_ref().is_some_and(|pending| adds_an_app(&pending.ask))
     }
 
-    /// Gives its place beside the event loop back, for a request that has to wait in its actor: places are
-    /// few.
-    pub(crate) fn without_place(mut self: Box<Self>) -> Box<Self> {
+    /// Gives the permit to be decided beside the event loop back, for a request that has to wait in its
+    /// actor: there are few.
+    pub(crate) fn without_permit(mut self: Box<Self>) -> Box<Self> {
         if let Some(pending) = &mut self.0 {
-            pending.ask.place = None;
+            pending.ask.permit = None;
         }
         self
     }
 
-    /// Takes one of `places` for a request that needs one, so that it can begin. `None` where there is none
-    /// now: the request was sent back, and its sender waits for a place.
-    pub(crate) fn in_place(mut self: Box<Self>, places: &Offload) -> Option<Box<Self>> {
+    /// Takes a permit of `offload` for a request that needs one, so that it can begin. `None` where there
+    /// is none now: the request was sent back, and its sender waits for one.
+    pub(crate) fn with_permit(mut self: Box<Self>, offload: &Offload) -> Option<Box<Self>> {
         let ask = &mut self.0.as_mut()?.ask;
-        if ask.aside && ask.place.is_none() {
-            ask.place = places.try_place();
-            if ask.place.is_none() {
-                self.send_back(Answer::Displaced);
+        if ask.aside && ask.permit.is_none() {
+            ask.permit = offload.try_permit();
+            if ask.permit.is_none() {
+                self.send_back(Answer::LacksPermit);
                 return None;
             }
         }
@@ -181,7 +180,7 @@ impl ReplyPort {
         self.reply(answer);
     }
 
-    /// Gives the place back, then answers: what is answered counts nowhere as queued.
+    /// Gives the permits back, then answers: what is answered counts nowhere as queued.
     fn reply(&mut self, answer: Result<Reply>) {
         if let Some(port) = self.port.take() {
             self.permits = None;
