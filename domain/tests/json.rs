@@ -139,22 +139,22 @@ fn a_body_of_the_wrong_type_is_told_which_member() {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Link {
+struct Asked {
     app: rookery_domain::id::AppId,
-    visibility: rookery_domain::manifest::Visibility,
+    operation: rookery_domain::access::Operation,
 }
 
 #[test]
 fn a_value_that_its_type_refuses_is_told_by_its_member() {
     for (text, message) in [
-        ("{\"app\":\"agt_1\",\"visibility\":\"link\"}", "`app`: not an id of this kind"),
+        ("{\"app\":\"agt_1\",\"operation\":\"read\"}", "`app`: not an id of this kind"),
         (
-            "{\"app\":\"app_00000000000000000000000000\",\"visibility\":\"rk_share_x\"}",
-            "`visibility`: expected one of `private`, `link`, `public`",
+            "{\"app\":\"app_00000000000000000000000000\",\"operation\":\"rk_share_x\"}",
+            "`operation`: expected one of `read`, `create`, `update`, `delete`, `count`",
         ),
     ] {
-        match json::from_slice::<Link>(text.as_bytes()) {
-            Ok(Link { app, visibility }) => panic!("{text} passed as {app} {visibility:?}"),
+        match json::from_slice::<Asked>(text.as_bytes()) {
+            Ok(Asked { app, operation }) => panic!("{text} passed as {app} {operation:?}"),
             Err(error) => assert_eq!(error.message, message),
         }
     }

@@ -9,6 +9,7 @@ use rookery_domain::{
     advisory, compat,
     credentials::{self, Mode, Scope},
     grants,
+    manifest::Visibility,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -47,6 +48,7 @@ macro_rules! words {
 }
 
 words! {
+    VisibilityBody = "Who reaches an app's page.", Visibility::ALL;
     CallerKind = "What kind of caller somebody is.", PrincipalKind::ALL;
     VisitorKind = "What kind of visitor somebody is.",
         &[PrincipalKind::Anonymous, PrincipalKind::Human, PrincipalKind::Grant];

@@ -1,11 +1,14 @@
 //! The checked manifest: every value in here has passed every rule of part 2.2.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, str::FromStr, sync::Arc};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 use super::rules::Rules;
-use crate::access::{Subject, SubjectList};
+use crate::{
+    access::{Subject, SubjectList},
+    text::quoted,
+};
 
 /// A whole manifest.
 #[derive(Debug, Clone, Default)]
@@ -179,7 +182,7 @@ impl Capability {
 }
 
 /// Who can reach an app at all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Visibility {
     /// The owner and members.
@@ -191,7 +194,12 @@ pub enum Visibility {
     Public,
 }
 
+crate::all::all_of!(Visibility: Private Link Public);
+
 impl Visibility {
+    /// Its words, as refusals list them.
+    pub const WORDS: &'static str = "private, link or public";
+
     /// Whether with `other` somebody reaches the app who does not now.
     #[must_use]
     pub fn admits_less_than(self, other: Self) -> bool {
@@ -211,5 +219,21 @@ impl Visibility {
             Self::Link => "link",
             Self::Public => "public",
         }
+    }
+}
+
+impl FromStr for Visibility {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.iter().find(|one| one.as_str() == text);
+        known.copied().ok_or_else(|| format!("must be {}, not {}", Self::WORDS, quoted(text)))
+    }
+}
+
+// Not derived: a refusal quotes what was sent, which is no secret here.
+impl<'de> Deserialize<'de> for Visibility {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }

@@ -143,13 +143,8 @@ pub(super) fn top_level<'a>(
                 (!value.is_boolean()).then_some("true or false")
             }
             "visibility" => {
-                visibility = match value.as_str() {
-                    Some("private") => Some(Visibility::Private),
-                    Some("link") => Some(Visibility::Link),
-                    Some("public") => Some(Visibility::Public),
-                    _ => None,
-                };
-                visibility.is_none().then_some("private, link or public")
+                visibility = value.as_str().and_then(|text| text.parse().ok());
+                visibility.is_none().then_some(Visibility::WORDS)
             }
             _ => {
                 let known = [&OBJECTS[..], &ARRAYS, &["cdn", "visibility"]].concat();

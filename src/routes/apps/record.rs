@@ -1,6 +1,6 @@
 //! The app record (contract part 4): what every route about an app answers, in one home.
 
-use std::{borrow::Cow, str::FromStr, sync::Arc};
+use std::{borrow::Cow, sync::Arc};
 
 use rookery_actors::{
     AppHandle, Directory,
@@ -10,14 +10,17 @@ use rookery_domain::{
     Error, Result, Timestamp,
     app::AppRecord,
     id::{AppId, HumanId, OrgId},
-    manifest::Warning,
-    text::quoted,
+    manifest::{Visibility, Warning},
 };
 use rookery_storage::apps::CollectionCounts;
-use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{http::idempotency::ShownOnce, openapi::ids, state::AppState};
+use crate::{
+    http::idempotency::ShownOnce,
+    openapi::{ids, words},
+    state::AppState,
+};
 
 /// An app, without its rows.
 #[derive(Clone, Serialize, ToSchema)]
@@ -40,7 +43,8 @@ pub struct AppRecordBody {
     /// The current version's number, from 1.
     pub version: u32,
     /// Who reaches its page.
-    pub visibility: VisibilityBody,
+    #[schema(value_type = words::VisibilityBody)]
+    pub visibility: Visibility,
     /// IANA name; its days begin at midnight there.
     #[schema(value_type = String, example = "UTC")]
     pub timezone: Arc<str>,
@@ -90,38 +94,6 @@ pub enum StatusBody {
     Deleted,
     /// Taken down: its owner may still read.
     Closed,
-}
-
-/// Who reaches an app's page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum VisibilityBody {
-    /// The owner and members.
-    Private,
-    /// Whoever holds the share link.
-    Link,
-    /// Everybody.
-    Public,
-}
-
-impl FromStr for VisibilityBody {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "private" => Ok(Self::Private),
-            "link" => Ok(Self::Link),
-            "public" => Ok(Self::Public),
-            _ => Err(format!("must be private, link or public, not {}", quoted(text))),
-        }
-    }
-}
-
-// Not derived: a refusal quotes what was sent, which is no secret here.
-impl<'de> Deserialize<'de> for VisibilityBody {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
-    }
 }
 
 /// Migration mode: row writes of the owner are marked `silent` in the feed and set off nothing.
@@ -223,27 +195,6 @@ impl From<StatusBody> for Shown {
     }
 }
 
-impl From<rookery_domain::manifest::Visibility> for VisibilityBody {
-    fn from(visibility: rookery_domain::manifest::Visibility) -> Self {
-        use rookery_domain::manifest::Visibility;
-        match visibility {
-            Visibility::Private => Self::Private,
-            Visibility::Link => Self::Link,
-            Visibility::Public => Self::Public,
-        }
-    }
-}
-
-impl From<VisibilityBody> for rookery_domain::manifest::Visibility {
-    fn from(visibility: VisibilityBody) -> Self {
-        match visibility {
-            VisibilityBody::Private => Self::Private,
-            VisibilityBody::Link => Self::Link,
-            VisibilityBody::Public => Self::Public,
-        }
-    }
-}
-
 impl From<CollectionCounts> for CollectionBody {
     fn from(counts: CollectionCounts) -> Self {
         let CollectionCounts { name, live, trashed, detached } = counts;
@@ -271,7 +222,7 @@ impl AppRecordBody {
             status: shown.into(),
             dormant: shown == Shown::Dormant,
             version: record.version,
-            visibility: record.visibility.into(),
+            visibility: record.visibility,
             timezone: record.timezone.clone(),
             migration_mode: MigrationModeBody::of(&record, state.clock.now()),
             unrestricted: record.unrestricted,

@@ -1,12 +1,15 @@
 //! What a deploy would do: the answer to `?dry_run=true`.
 
 use rookery_actors::control::{Created, Deployed};
-use rookery_domain::{advisory::Difference, compat::Break};
+use rookery_domain::{advisory::Difference, compat::Break, manifest::Visibility};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::record::{self, VisibilityBody, WarningBody};
-use crate::openapi::shapes::{BreakRecord, ExposureDifferenceRecord};
+use super::record::{self, WarningBody};
+use crate::openapi::{
+    shapes::{BreakRecord, ExposureDifferenceRecord},
+    words,
+};
 
 /// What a deploy would do. Nothing was changed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -16,7 +19,8 @@ pub struct Rehearsal {
     /// The version that it would make.
     pub version: u32,
     /// Who would reach the app's page.
-    pub visibility: VisibilityBody,
+    #[schema(value_type = words::VisibilityBody)]
+    pub visibility: Visibility,
     /// What it would break; with any of these, the deploy needs `force`.
     #[schema(value_type = Vec<BreakRecord>)]
     pub breaks: Vec<Break>,
@@ -41,7 +45,7 @@ impl Rehearsal {
         Self {
             dry_run: true,
             version: made.record.version,
-            visibility: made.record.visibility.into(),
+            visibility: made.record.visibility,
             breaks: Vec::new(),
             warnings: record::warnings(made.warnings),
             exposure: made.exposure.unwrap_or_default(),
@@ -57,7 +61,7 @@ impl Rehearsal {
         Self {
             dry_run: true,
             version: report.version,
-            visibility: visibility.into(),
+            visibility,
             breaks: report.breaks,
             warnings: record::warnings(report.warnings),
             exposure: exposure.unwrap_or_default(),

@@ -6,11 +6,12 @@ use rookery_domain::{
     ErrorCode,
     app::AppRecord,
     id::{HumanId, OrgId},
+    manifest::Visibility,
 };
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::record::{AppRecordBody, VisibilityBody};
+use super::record::AppRecordBody;
 use crate::{
     error::ApiResult,
     http::{
@@ -21,7 +22,7 @@ use crate::{
         },
     },
     notices::{self, Deed},
-    openapi::ids,
+    openapi::{ids, words},
     state::{AppState, State},
 };
 
@@ -35,7 +36,8 @@ pub const ERRORS: &[ErrorCode] =
 pub struct UpdateApp {
     /// Who reaches the page. `link` mints a share token, leaving `link` clears it.
     #[serde(default, deserialize_with = "optional_word")]
-    visibility: Option<VisibilityBody>,
+    #[schema(value_type = Option<words::VisibilityBody>)]
+    visibility: Option<Visibility>,
     /// An IANA name.
     timezone: Option<String>,
     /// The organization whose admins shall act as the app's owner; the caller must be one of them.
@@ -62,11 +64,8 @@ pub async fn update(
     StrictJson(body): StrictJson<UpdateApp>,
 ) -> ApiResult<Json<AppRecordBody>> {
     let AppOwner { app, caller, .. } = owner;
-    let patch = SettingsPatch {
-        visibility: body.visibility.map(Into::into),
-        timezone: body.timezone,
-        org: body.org_id,
-    };
+    let patch =
+        SettingsPatch { visibility: body.visibility, timezone: body.timezone, org: body.org_id };
     let (before, by) = (app.record(), caller.account());
     let (changed, shared) = (app.clone(), state.clone());
     to_the_end(async move {

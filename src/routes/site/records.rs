@@ -1,6 +1,9 @@
 //! What pages read of the API's records: the members that they show, and no more.
 
-use rookery_domain::id::{AgentId, AppId, OrgId};
+use rookery_domain::{
+    id::{AgentId, AppId, OrgId},
+    manifest::Visibility,
+};
 use serde::Deserialize;
 
 use super::words::{At, Bytes, Count, percent};
@@ -29,8 +32,8 @@ pub struct App {
     pub status: String,
     /// The current version.
     pub version: u32,
-    /// `private`, `link` or `public`.
-    pub visibility: String,
+    /// Who reaches its page.
+    pub visibility: Visibility,
     /// IANA name.
     pub timezone: String,
     /// Whether its page may talk to anything.
@@ -102,14 +105,26 @@ impl App {
         }
     }
 
+    /// Whether only its owner and those whom it invited reach it.
+    #[must_use]
+    pub fn is_private(&self) -> bool {
+        self.visibility == Visibility::Private
+    }
+
     /// Who reaches it, in words.
     #[must_use]
-    pub fn audience(&self) -> &'static str {
-        match self.visibility.as_str() {
-            "public" => "Public",
-            "link" => "With the link",
-            _ => "Private",
-        }
+    pub const fn audience(&self) -> &'static str {
+        audience(self.visibility)
+    }
+}
+
+/// A visibility in a few words.
+#[must_use]
+pub const fn audience(visibility: Visibility) -> &'static str {
+    match visibility {
+        Visibility::Private => "Private",
+        Visibility::Link => "With the link",
+        Visibility::Public => "Public",
     }
 }
 

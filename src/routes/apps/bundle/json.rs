@@ -5,7 +5,7 @@ use base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 use rookery_actors::app::message::NewRow;
-use rookery_domain::{Error, Result, id::OrgId, json::RawObject};
+use rookery_domain::{Error, Result, id::OrgId, json::RawObject, manifest::Visibility};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -15,7 +15,6 @@ use super::{InputData, Raw, RawAsset};
 use crate::{
     http::body::strict::{AsObject, optional_word},
     openapi::shapes::AnyObject,
-    routes::apps::record::VisibilityBody,
 };
 
 /// Base64 with or without its padding, as clients differ.
@@ -33,7 +32,7 @@ struct Body {
     assets: Option<Vec<AsObject<AssetBody>>>,
     slug: Option<String>,
     #[serde(default, deserialize_with = "optional_word")]
-    visibility: Option<VisibilityBody>,
+    visibility: Option<Visibility>,
     timezone: Option<String>,
     org_id: Option<OrgId>,
     input_data: Option<BTreeMap<String, Vec<AsObject<SeedBody>>>>,

@@ -30,7 +30,6 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::Handle;
 
-use super::record::VisibilityBody;
 use crate::{
     error::ApiError,
     http::{
@@ -68,7 +67,7 @@ struct Query {
     #[serde(default)]
     dry_run: bool,
     slug: Option<String>,
-    visibility: Option<VisibilityBody>,
+    visibility: Option<Visibility>,
     timezone: Option<String>,
     org_id: Option<OrgId>,
     force: Option<bool>,
@@ -82,7 +81,7 @@ struct Raw {
     manifest: Option<String>,
     assets: Option<Vec<RawAsset>>,
     slug: Option<String>,
-    visibility: Option<VisibilityBody>,
+    visibility: Option<Visibility>,
     timezone: Option<String>,
     org_id: Option<OrgId>,
     input_data: Option<InputData>,
@@ -168,13 +167,12 @@ fn finish(raw: Raw, query: Query, hold: Hold) -> Result<Deploy> {
         None => text,
     });
     let assets = raw.assets.map(named).transpose()?;
-    let visibility = once("visibility", raw.visibility, query.visibility)?;
     Ok(Deploy {
         bundle: Bundle {
             html: html.into(),
             manifest,
             assets,
-            visibility: visibility.map(Visibility::from),
+            visibility: once("visibility", raw.visibility, query.visibility)?,
             timezone: once("timezone", raw.timezone, query.timezone)?,
             hold,
         },

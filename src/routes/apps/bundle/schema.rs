@@ -9,12 +9,10 @@ use std::collections::BTreeMap;
 use utoipa::{IntoParams, ToSchema};
 
 use super::{AssetBody, SeedBody};
-use crate::{
-    openapi::{
-        ids,
-        shapes::{AnyObject, FileBytes},
-    },
-    routes::apps::record::VisibilityBody,
+use crate::openapi::{
+    ids,
+    shapes::{AnyObject, FileBytes},
+    words::VisibilityBody,
 };
 
 /// What stands in the query where an app is deployed; with a zip it stands nowhere else.

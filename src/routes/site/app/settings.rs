@@ -5,7 +5,7 @@
 use askama::Template;
 use axum::response::Response;
 use http::{Method, StatusCode};
-use rookery_domain::{Error, id::OrgId};
+use rookery_domain::{Error, id::OrgId, manifest::Visibility};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -22,7 +22,7 @@ use crate::{
         notice::{Notice, or_again},
         page_context::PageContext,
         posted::Posted,
-        records::List,
+        records::{List, audience},
         words::{At, Count},
     },
 };
@@ -43,6 +43,20 @@ impl SettingsPage {
         let others = self.orgs.iter().filter(|org| here.is_none_or(|here| here.id != org.id));
         let others = others.map(|org| (org.id, org.name.clone(), false));
         here.map(|org| (org.id, org.label(), true)).into_iter().chain(others).collect()
+    }
+
+    /// A visibility in a few words.
+    fn title(&self, visibility: &Visibility) -> &'static str {
+        audience(*visibility)
+    }
+
+    /// Whom a visibility lets in, in words.
+    fn who(&self, visibility: &Visibility) -> &'static str {
+        match visibility {
+            Visibility::Private => "You, your agents, and those you invite",
+            Visibility::Link => "Whoever has the share link",
+            Visibility::Public => "Everybody",
+        }
     }
 }
 
@@ -86,17 +100,10 @@ struct SettingsPage {
     app_page: AppPage,
     orgs: Vec<Org>,
     retention: Vec<Retention>,
-    visibilities: &'static [(&'static str, &'static str, &'static str)],
+    visibilities: &'static [Visibility],
     /// What a form that was refused held.
     typed: Fields,
 }
-
-/// Who may reach an app.
-const VISIBILITIES: &[(&str, &str, &str)] = &[
-    ("private", "Private", "You, your agents, and those you invite"),
-    ("link", "With the link", "Whoever has the share link"),
-    ("public", "Public", "Everybody"),
-];
 
 /// The page.
 pub async fn page(context: PageContext, Path(id): Path<String>) -> Response {
@@ -179,7 +186,7 @@ async fn view(
         app_page,
         orgs: orgs.items.into_iter().filter(|org| org.role == "admin").collect(),
         retention,
-        visibilities: VISIBILITIES,
+        visibilities: Visibility::ALL,
     };
     Ok(context.page(status, &page)?)
 }
