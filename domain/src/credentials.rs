@@ -23,7 +23,7 @@ pub const OVERLAP_S_DEFAULT: i64 = 3_600;
 pub const OVERLAP_S_MAX: i64 = 7 * DAY_S;
 
 /// Whether a credential works.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CredentialStatus {
     /// It does.

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Error, ErrorCode, Principal, Timestamp, id::GrantId, secret::SecretHash, time::DAY_S};
 
 /// Grant links of one app that are not revoked.
@@ -36,7 +38,8 @@ pub struct Grant {
 }
 
 /// What can be done with a grant link now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum GrantState {
     /// It lets visitors in.
     Active,

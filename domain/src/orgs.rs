@@ -20,6 +20,19 @@ pub enum OrgRole {
     Admin,
 }
 
+crate::all::all_of!(OrgRole: Admin Member);
+
+impl OrgRole {
+    /// The name in records.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Admin => "admin",
+            Self::Member => "member",
+        }
+    }
+}
+
 /// An organization's name: one line, trimmed, 1 to 100 characters, by the rules of an agent's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrgName(AgentName);

@@ -3,6 +3,7 @@
 
 use rookery_domain::{Result, Timestamp, app::AppStatus, id::AppId};
 use rookery_storage::apps::{self, AppFilter, AppHead, AppsOf, Listed};
+use serde::{Deserialize, Serialize};
 
 use super::{
     Control,
@@ -14,7 +15,8 @@ use crate::registry::AppHandle;
 const CHUNK: usize = 200;
 
 /// What an app's record says of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Shown {
     /// An actor runs for it.
     Live,
@@ -27,6 +29,20 @@ pub enum Shown {
 }
 
 impl Shown {
+    /// Every one of them.
+    pub const ALL: &'static [Self] = &[Self::Live, Self::Dormant, Self::Deleted, Self::Closed];
+
+    /// The name in records.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Dormant => "dormant",
+            Self::Deleted => "deleted",
+            Self::Closed => "closed",
+        }
+    }
+
     /// What is said of an app with this status.
     #[must_use]
     pub const fn of(status: AppStatus, dormant: bool) -> Self {

@@ -9,9 +9,11 @@ use super::Subject;
 use crate::{Principal, row::Row};
 
 /// How close a caller stands to an app; each tier includes the ones below.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Tier {
     /// Whoever can reach the app at all.
+    #[serde(rename = "anyone")]
     Visitor,
     /// A member.
     Member,

@@ -1,7 +1,7 @@
 //! How a custom domain is shown.
 
 use rookery_domain::{Timestamp, domains::proof_value, id::DomainId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
@@ -51,7 +51,7 @@ pub struct DomainBody {
 }
 
 /// What a domain does for its app.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DomainRole {
     /// Nothing yet: control is not proven, or requests for it do not arrive.
@@ -63,7 +63,7 @@ pub enum DomainRole {
 }
 
 /// How far a domain is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DomainStatus {
     /// The TXT record was not there yet.
@@ -74,6 +74,19 @@ pub enum DomainStatus {
     PendingEdge,
     /// Requests for it arrive.
     Active,
+}
+
+impl DomainStatus {
+    /// The name in records.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::PendingVerification => "pending_verification",
+            Self::Taken => "taken",
+            Self::PendingEdge => "pending_edge",
+            Self::Active => "active",
+        }
+    }
 }
 
 /// A DNS record to set.
@@ -91,7 +104,7 @@ pub struct DnsRecord {
 }
 
 /// What a DNS record is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DnsPurpose {
     /// Requests for the name arrive.

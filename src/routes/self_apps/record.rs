@@ -7,7 +7,7 @@ use rookery_domain::{
     ErrorCode, Result, Timestamp,
     id::{AppId, HumanId},
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// What a human is to an app.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OwnRole {
     /// It is the human's.

@@ -24,7 +24,7 @@ use super::{
     see_other,
     words::At,
 };
-use crate::{error::ApiResult, http::cookie};
+use crate::{error::ApiResult, http::cookie, routes::self_apps::record::OwnRole};
 
 #[derive(Deserialize)]
 struct Profile {
@@ -175,7 +175,7 @@ async fn apps_in_orgs(context: &PageContext) -> ApiResult<Vec<App>> {
     for _ in 0..APP_PAGES_MAX {
         let path = format!("/v1/self/apps?limit=200{cursor}");
         let page = context.api.get::<List<App>>(&path).await?;
-        let is_ones_own = |app: &App| app.role.as_deref() == Some("owner") && app.org_id.is_some();
+        let is_ones_own = |app: &App| app.role == Some(OwnRole::Owner) && app.org_id.is_some();
         found.extend(page.items.into_iter().filter(is_ones_own));
         let Some(next) = page.next_cursor else { break };
         cursor = format!("&cursor={next}");

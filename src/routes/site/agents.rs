@@ -4,6 +4,7 @@
 use askama::Template;
 use axum::response::Response;
 use http::{Method, StatusCode};
+use rookery_actors::directory::KeyState;
 use rookery_domain::{Error, id::AgentId};
 use serde::Deserialize;
 use serde_json::{Value, json};

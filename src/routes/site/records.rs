@@ -1,5 +1,6 @@
 //! What pages read of the API's records: the members that they show, and no more.
 
+use rookery_actors::{control::Shown, directory::KeyState};
 use rookery_domain::{
     id::{AgentId, AppId, OrgId},
     manifest::Visibility,
@@ -7,6 +8,7 @@ use rookery_domain::{
 use serde::Deserialize;
 
 use super::words::{At, Bytes, Count, percent};
+use crate::routes::self_apps::record::OwnRole;
 
 /// A page of a list.
 #[derive(Debug, Deserialize)]
@@ -28,8 +30,8 @@ pub struct App {
     pub url: String,
     /// The link that lets visitors in.
     pub share_url: Option<String>,
-    /// `live`, `dormant`, `deleted` or `closed`.
-    pub status: String,
+    /// What it does.
+    pub status: Shown,
     /// The current version.
     pub version: u32,
     /// Who reaches its page.
@@ -60,7 +62,7 @@ pub struct App {
     pub purge_at: Option<At>,
     /// What the human is to it, in the human's own lists.
     #[serde(default)]
-    pub role: Option<String>,
+    pub role: Option<OwnRole>,
     /// Whether the human marked it, in the human's own lists.
     #[serde(default)]
     pub favorite: bool,
@@ -73,35 +75,44 @@ impl App {
     /// Whether the human owns it, or acts as its owner.
     #[must_use]
     pub fn is_own(&self) -> bool {
-        self.role.as_deref() != Some("member")
+        match self.role {
+            None | Some(OwnRole::Owner | OwnRole::Admin) => true,
+            Some(OwnRole::Member) => false,
+        }
     }
 
     /// Whether it is somebody else's, in the human's own lists.
     #[must_use]
     pub fn is_of_others(&self) -> bool {
-        matches!(self.role.as_deref(), Some("member" | "admin"))
+        match self.role {
+            Some(OwnRole::Admin | OwnRole::Member) => true,
+            None | Some(OwnRole::Owner) => false,
+        }
     }
 
     /// From when on it may be destroyed with its data, being closed for good: its owner's account was.
     #[must_use]
     pub fn ends_at(&self) -> Option<&At> {
-        self.purge_at.as_ref().filter(|_| self.status == "closed")
+        self.purge_at.as_ref().filter(|_| self.status == Shown::Closed)
     }
 
     /// Whether anybody is shown the app itself: it is neither in the trash nor taken down.
     #[must_use]
     pub fn opens(&self) -> bool {
-        !matches!(self.status.as_str(), "deleted" | "closed")
+        match self.status {
+            Shown::Live | Shown::Dormant => true,
+            Shown::Deleted | Shown::Closed => false,
+        }
     }
 
     /// What it does, in a word.
     #[must_use]
     pub fn state(&self) -> &'static str {
-        match self.status.as_str() {
-            "live" => "Awake",
-            "dormant" => "Asleep",
-            "deleted" => "In the trash",
-            _ => "Taken down",
+        match self.status {
+            Shown::Live => "Awake",
+            Shown::Dormant => "Asleep",
+            Shown::Deleted => "In the trash",
+            Shown::Closed => "Taken down",
         }
     }
 
@@ -212,8 +223,8 @@ pub struct Agent {
     pub id: AgentId,
     /// Its name.
     pub name: String,
-    /// `active`, `paused` or `revoked`.
-    pub state: String,
+    /// What its keys can do.
+    pub state: KeyState,
     /// When it registered.
     pub created_at: At,
     /// When it was claimed.
@@ -223,6 +234,26 @@ pub struct Agent {
 }
 
 impl Agent {
+    /// What its keys can do, in a word.
+    #[must_use]
+    pub const fn says(&self) -> &'static str {
+        match self.state {
+            KeyState::Active => "Active",
+            KeyState::Paused => "Paused",
+            KeyState::Revoked => "Revoked",
+        }
+    }
+
+    /// What its human may do to it besides: the action, and what its button says.
+    #[must_use]
+    pub const fn step(&self) -> Option<(&'static str, &'static str)> {
+        match self.state {
+            KeyState::Active => Some(("pause", "Pause")),
+            KeyState::Paused => Some(("resume", "Resume")),
+            KeyState::Revoked => None,
+        }
+    }
+
     /// When any of its keys was used last.
     #[must_use]
     pub fn last_used_at(&self) -> Option<&At> {
@@ -235,8 +266,8 @@ impl Agent {
 pub struct Key {
     /// The beginning of its secret.
     pub prefix: String,
-    /// `active`, `paused` or `revoked`.
-    pub state: String,
+    /// What it can do.
+    pub state: KeyState,
     /// When it was used last.
     pub last_used_at: Option<At>,
 }

@@ -8,6 +8,7 @@ use rookery_domain::{
     secret::SecretHash,
     time::STEP_BACK_S,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::{
     REVOKED_KEPT_MAX,
@@ -22,7 +23,8 @@ use crate::{
 pub const TOUCH_MAX: usize = 500;
 
 /// What a key may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum KeyState {
     /// Authenticates.
     Active,
@@ -30,6 +32,21 @@ pub enum KeyState {
     Paused,
     /// Refused for ever.
     Revoked,
+}
+
+impl KeyState {
+    /// Every one of them.
+    pub const ALL: &'static [Self] = &[Self::Active, Self::Paused, Self::Revoked];
+
+    /// The name in records.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Paused => "paused",
+            Self::Revoked => "revoked",
+        }
+    }
 }
 
 codes!(KeyState: Active = 0, Paused = 1, Revoked = 2);

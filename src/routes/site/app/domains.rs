@@ -13,14 +13,17 @@ use super::app_page::{AppPage, Tab};
 use crate::{
     error::ApiResult,
     http::params::Path,
-    routes::site::{
-        fields::{Fields, unknown_action},
-        form_token::FormToken,
-        frame::Frame,
-        notice::{Notice, or_again},
-        page_context::PageContext,
-        posted::Posted,
-        words::At,
+    routes::{
+        domains::record::{DnsPurpose, DomainRole, DomainStatus},
+        site::{
+            fields::{Fields, unknown_action},
+            form_token::FormToken,
+            frame::Frame,
+            notice::{Notice, or_again},
+            page_context::PageContext,
+            posted::Posted,
+            words::At,
+        },
     },
 };
 
@@ -34,8 +37,8 @@ struct Domains {
 #[derive(Deserialize)]
 struct Domain {
     domain: String,
-    role: String,
-    status: String,
+    role: DomainRole,
+    status: DomainStatus,
     refreshed: bool,
     dns_records: Vec<Record>,
     certificate_status: Option<String>,
@@ -51,26 +54,26 @@ struct Record {
     kind: String,
     name: String,
     value: String,
-    purpose: String,
+    purpose: DnsPurpose,
 }
 
 impl Domain {
     /// How far it is, in words.
     fn state(&self) -> &'static str {
-        match self.status.as_str() {
-            "pending_verification" => "Waiting for the TXT record",
-            "taken" => "Belongs to another app",
-            "pending_edge" => "Proven; requests do not arrive yet",
-            _ => "Works",
+        match self.status {
+            DomainStatus::PendingVerification => "Waiting for the TXT record",
+            DomainStatus::Taken => "Belongs to another app",
+            DomainStatus::PendingEdge => "Proven; requests do not arrive yet",
+            DomainStatus::Active => "Works",
         }
     }
 
-    /// What it does for the app, in words.
-    fn does(&self) -> &'static str {
-        match self.role.as_str() {
-            "serving" => "Serves the app",
-            "alias" => "Leads to the one that serves",
-            _ => "Not proven yet",
+    /// What it does for the app, in words, if it does anything.
+    fn does(&self) -> Option<&'static str> {
+        match self.role {
+            DomainRole::Serving => Some("Serves the app"),
+            DomainRole::Alias => Some("Leads to the one that serves"),
+            DomainRole::Pending => None,
         }
     }
 }
@@ -78,10 +81,10 @@ impl Domain {
 impl Record {
     /// What it is for, in words.
     fn reason(&self) -> &'static str {
-        match self.purpose.as_str() {
-            "verification" => "proves that the name is yours",
-            "edge" => "for the certificate",
-            _ => "leads visitors here",
+        match self.purpose {
+            DnsPurpose::Verification => "proves that the name is yours",
+            DnsPurpose::Edge => "for the certificate",
+            DnsPurpose::Serving => "leads visitors here",
         }
     }
 }

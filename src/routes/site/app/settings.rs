@@ -5,7 +5,7 @@
 use askama::Template;
 use axum::response::Response;
 use http::{Method, StatusCode};
-use rookery_domain::{Error, id::OrgId, manifest::Visibility};
+use rookery_domain::{Error, id::OrgId, manifest::Visibility, orgs::OrgRole};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -32,7 +32,7 @@ use crate::{
 struct Org {
     id: OrgId,
     name: String,
-    role: String,
+    role: OrgRole,
 }
 
 impl SettingsPage {
@@ -184,7 +184,7 @@ async fn view(
         typed,
         frame: frame.with(notice),
         app_page,
-        orgs: orgs.items.into_iter().filter(|org| org.role == "admin").collect(),
+        orgs: orgs.items.into_iter().filter(|org| org.role == OrgRole::Admin).collect(),
         retention,
         visibilities: Visibility::ALL,
     };

@@ -5,7 +5,7 @@
 pub mod list;
 pub mod one;
 
-use rookery_domain::id::OrgId;
+use rookery_domain::{id::OrgId, orgs::OrgRole};
 use serde::Deserialize;
 
 use super::words::{At, Count};
@@ -17,8 +17,8 @@ pub struct Org {
     pub id: OrgId,
     /// Its name.
     pub name: String,
-    /// What the human is there: `admin` or `member`.
-    pub role: String,
+    /// What the human is there.
+    pub role: OrgRole,
     /// How many are in it.
     pub member_count: Count,
     /// The account that is billed for it.
@@ -38,12 +38,15 @@ impl Org {
     /// Whether the human administers it.
     #[must_use]
     pub fn is_admin(&self) -> bool {
-        self.role == "admin"
+        self.role == OrgRole::Admin
     }
 
     /// What the human is there, in words.
     #[must_use]
     pub fn standing(&self) -> &'static str {
-        if self.is_admin() { "You are an admin" } else { "You are a member" }
+        match self.role {
+            OrgRole::Admin => "You are an admin",
+            OrgRole::Member => "You are a member",
+        }
     }
 }

@@ -7,6 +7,7 @@ use http::{Method, StatusCode};
 use rookery_domain::{
     Error, ErrorCode,
     id::{HumanId, OrgId},
+    orgs::OrgRole,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -34,7 +35,7 @@ struct Member {
     human_id: HumanId,
     email: Option<String>,
     name: Option<String>,
-    role: String,
+    role: OrgRole,
     created_at: At,
 }
 
@@ -42,6 +43,14 @@ impl Member {
     /// What to call them.
     fn label(&self) -> &str {
         self.name.as_deref().or(self.email.as_deref()).unwrap_or("Without a name")
+    }
+
+    /// What they are there, in a word.
+    fn standing(&self) -> &'static str {
+        match self.role {
+            OrgRole::Admin => "Admin",
+            OrgRole::Member => "Member",
+        }
     }
 }
 
@@ -117,7 +126,7 @@ async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<
                 Err(failed) if failed.error.code == ErrorCode::Forbidden => {
                     let is_mine = fields.one("member") == context.human.to_string();
                     let now = api.get::<Org>(&org).await?;
-                    if !is_mine || now.role != fields.one("role") {
+                    if !is_mine || now.role.as_str() != fields.one("role") {
                         return Err(failed);
                     }
                 }

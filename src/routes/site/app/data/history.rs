@@ -1,6 +1,7 @@
 //! What happened to a row, as its page tells it.
 
 use rookery_actors::feed;
+use rookery_domain::event::EventType;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -44,21 +45,22 @@ pub fn history(events: &[feed::FeedEvent], names: &Names) -> Vec<Event> {
     let events: Vec<FeedEvent> =
         events.iter().filter_map(|event| serde_json::from_str(&event.json).ok()).collect();
     let show = |(index, event): (usize, &FeedEvent)| {
+        let kind = EventType::parse(&event.kind)?;
         let before = events.get(index + 1).and_then(|before| before.data.as_ref());
         let changed = match (before, &event.data) {
-            (Some(before), Some(after)) if event.kind == "row.updated" => changes(before, after),
+            (Some(before), Some(after)) if kind == EventType::RowUpdated => changes(before, after),
             _ => Vec::new(),
         };
-        Event {
-            what: what(&event.kind),
+        Some(Event {
+            what: what(&kind)?,
             at: event.at.clone(),
             by: names.of(&event.by),
             version: event.version,
             content: event.data.as_ref().map(|data| indent(data.get())),
             changed,
-        }
+        })
     };
-    events.iter().enumerate().map(show).collect()
+    events.iter().enumerate().filter_map(show).collect()
 }
 
 /// What one content has and another has not.
@@ -66,13 +68,21 @@ fn changes(before: &RawValue, after: &RawValue) -> Vec<Change> {
     Merge::of(before.get(), before.get(), after.get()).changes
 }
 
-fn what(kind: &str) -> &'static str {
-    match kind {
-        "row.created" => "Created",
-        "row.updated" => "Changed",
-        "row.deleted" => "Deleted",
-        "row.restored" => "Restored",
-        "row.purged" => "Content destroyed",
-        _ => "Left your sight",
-    }
+/// What an event did to its row, in a word; `None` for one of the app.
+const fn what(kind: &EventType) -> Option<&'static str> {
+    Some(match kind {
+        EventType::RowCreated => "Created",
+        EventType::RowUpdated => "Changed",
+        EventType::RowDeleted => "Deleted",
+        EventType::RowRestored => "Restored",
+        EventType::RowPurged => "Content destroyed",
+        EventType::RowHidden => "Left your sight",
+        EventType::AppDeployed
+        | EventType::AppUpdated
+        | EventType::AppDeleted
+        | EventType::AppRestored
+        | EventType::AppWoken
+        | EventType::Custom(_)
+        | EventType::Access(_) => return None,
+    })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rookery_actors::directory::AgentRecord;
 use rookery_domain::{
-    Principal, Result,
+    Principal, PrincipalKind, Result,
     id::{AgentId, HumanId},
 };
 use serde::Deserialize;
@@ -79,13 +79,13 @@ pub fn members(content: &str) -> Members {
 /// Who did something.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Who {
-    kind: String,
+    kind: PrincipalKind,
     id: String,
 }
 
 impl From<Principal> for Who {
     fn from(principal: Principal) -> Self {
-        Self { kind: principal.kind.as_str().to_owned(), id: principal.id_text() }
+        Self { kind: principal.kind, id: principal.id_text() }
     }
 }
 
@@ -137,16 +137,18 @@ impl Names {
     /// Somebody in words.
     #[must_use]
     pub fn of(&self, who: &Who) -> String {
-        let kind = match (who.kind.as_str(), self.agents.get(&who.id)) {
-            ("agent", Some(name)) => return format!("your agent “{name}”"),
-            ("human", _) if who.id == self.me => return "you".to_owned(),
-            ("agent", None) => "an agent",
-            ("human", _) => "somebody signed in",
-            ("anonymous", _) => "an anonymous visitor",
-            ("grant", _) => "a visitor by a grant link",
-            ("credential", _) => "a service credential",
-            ("ingest", _) => "a hook",
-            _ => "the service",
+        let kind = match who.kind {
+            PrincipalKind::Agent => match self.agents.get(&who.id) {
+                Some(name) => return format!("your agent “{name}”"),
+                None => "an agent",
+            },
+            PrincipalKind::Human if who.id == self.me => "you",
+            PrincipalKind::Human => "somebody signed in",
+            PrincipalKind::Anonymous => "an anonymous visitor",
+            PrincipalKind::Grant => "a visitor by a grant link",
+            PrincipalKind::Credential => "a service credential",
+            PrincipalKind::Ingest => "a hook",
+            PrincipalKind::System => "the service",
         };
         kind.to_owned()
     }

@@ -4,6 +4,7 @@
 use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
+use rookery_domain::access::{Operation, Tier};
 
 use super::records::{Credential, Grant, Member, Offer, Once, Preview, Role};
 use crate::{
@@ -23,15 +24,6 @@ use crate::{
     },
 };
 
-/// What a credential can be allowed.
-const OPERATIONS: &[(&str, &str)] = &[
-    ("read", "Read rows"),
-    ("create", "Create rows"),
-    ("update", "Change rows"),
-    ("delete", "Delete rows"),
-    ("count", "Count rows"),
-];
-
 #[derive(Template)]
 #[template(path = "site/app/sharing.html")]
 struct SharingPage {
@@ -50,13 +42,24 @@ struct SharingPage {
     once: Option<Once>,
     /// What a form that was refused held.
     typed: Fields,
-    operations: &'static [(&'static str, &'static str)],
+    operations: &'static [Operation],
 }
 
 impl SharingPage {
     /// Whether a role of this name can be chosen.
     fn offers_role(&self, name: &str) -> bool {
         self.roles.iter().any(|role| role.name == name)
+    }
+
+    /// What a credential can be allowed, in words.
+    fn allows(&self, operation: &Operation) -> &'static str {
+        match operation {
+            Operation::Read => "Read rows",
+            Operation::Create => "Create rows",
+            Operation::Update => "Change rows",
+            Operation::Delete => "Delete rows",
+            Operation::Count => "Count rows",
+        }
     }
 
     /// What people are shown of the role of this name.
@@ -135,7 +138,7 @@ pub(super) async fn view(
         offer,
         once,
         typed,
-        operations: OPERATIONS,
+        operations: Operation::ALL,
     };
     Ok(context.page(status, &page)?)
 }

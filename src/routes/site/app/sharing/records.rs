@@ -1,5 +1,10 @@
 //! What the page of sharing reads of the API's records.
 
+use rookery_domain::{
+    access::{Operation, Tier},
+    credentials::{CredentialStatus, Mode, Scope},
+    grants::GrantState,
+};
 use serde::Deserialize;
 
 use crate::routes::site::{
@@ -16,8 +21,8 @@ pub struct Member {
     pub email: Option<String>,
     /// Its name.
     pub name: Option<String>,
-    /// `owner` or `member`.
-    pub role: String,
+    /// What they are in the app.
+    pub role: Tier,
     /// The role of the manifest.
     pub custom_role: Option<String>,
     /// Whether the manifest declares it.
@@ -28,7 +33,11 @@ impl Member {
     /// What they are in the app, apart from a role of the manifest.
     #[must_use]
     pub fn standing(&self) -> &'static str {
-        if self.role == "owner" { "Owner" } else { "Member" }
+        match self.role {
+            Tier::Owner => "Owner",
+            Tier::Member => "Member",
+            Tier::Visitor => "Visitor",
+        }
     }
 
     /// What to call them.
@@ -63,8 +72,8 @@ pub struct Grant {
     pub id: String,
     /// Whose role its visitors have.
     pub role: String,
-    /// `active`, `used_up`, `expired` or `undeclared`.
-    pub state: String,
+    /// What it does now.
+    pub state: GrantState,
     /// Visitors that it may make.
     pub max_uses: Option<Count>,
     /// Visitors that it has made.
@@ -83,13 +92,13 @@ pub struct Grant {
 impl Grant {
     /// Whether it still lets somebody in, in words.
     #[must_use]
-    pub fn says(&self) -> &str {
-        match &*self.state {
-            "active" => "In force",
-            "used_up" => "Used up",
-            "expired" => "Over",
-            "undeclared" => "Opens nothing: the role is not declared any more",
-            other => other,
+    pub const fn says(&self) -> &'static str {
+        match self.state {
+            GrantState::Active => "In force",
+            GrantState::UsedUp => "Used up",
+            GrantState::Expired => "Over",
+            GrantState::Undeclared => "Opens nothing: the role is not declared any more",
+            GrantState::Revoked => "Revoked",
         }
     }
 }
@@ -119,16 +128,16 @@ pub struct Credential {
     pub name: Option<String>,
     /// The beginning of its token.
     pub prefix: String,
-    /// `active`, `paused` or `revoked`.
-    pub status: String,
-    /// `explicit` or `following`.
-    pub mode: String,
+    /// Whether it works.
+    pub status: CredentialStatus,
+    /// Whether it reaches collections that it does not name.
+    pub mode: Mode,
     /// The collections that it names.
     pub collections: Vec<Rights>,
     /// What it may do in the others.
-    pub operations: Vec<String>,
-    /// `own` or `all`.
-    pub scope: String,
+    pub operations: Vec<Operation>,
+    /// On which rows.
+    pub scope: Scope,
     /// Who made it.
     pub created_by: Who,
     /// The same in words.
@@ -147,20 +156,29 @@ pub struct Rights {
     /// The collection.
     pub name: String,
     /// What.
-    pub operations: Vec<String>,
-    /// `own` or `all`.
-    pub scope: String,
+    pub operations: Vec<Operation>,
+    /// On which rows.
+    pub scope: Scope,
 }
 
 impl Credential {
     /// Whether it works, in words.
     #[must_use]
-    pub fn says(&self) -> &str {
-        match &*self.status {
-            "active" => "In force",
-            "paused" => "Paused",
-            "revoked" => "Revoked",
-            other => other,
+    pub const fn says(&self) -> &'static str {
+        match self.status {
+            CredentialStatus::Active => "In force",
+            CredentialStatus::Paused => "Paused",
+            CredentialStatus::Revoked => "Revoked",
+        }
+    }
+
+    /// What its owner may do to it besides: the action, and what its button says.
+    #[must_use]
+    pub const fn step(&self) -> Option<(&'static str, &'static str)> {
+        match self.status {
+            CredentialStatus::Active => Some(("pause-credential", "Pause")),
+            CredentialStatus::Paused => Some(("resume-credential", "Resume")),
+            CredentialStatus::Revoked => None,
         }
     }
 
@@ -173,15 +191,23 @@ impl Credential {
     /// What it may do, in words.
     #[must_use]
     pub fn may(&self) -> String {
-        let own = |scope: &str| if scope == "own" { ", own rows only" } else { "" };
-        let mut parts: Vec<String> = self
-            .collections
-            .iter()
-            .map(|one| format!("{}: {}{}", one.name, one.operations.join(", "), own(&one.scope)))
-            .collect();
-        if self.mode == "following" {
-            let rest = if parts.is_empty() { "every collection" } else { "every other" };
-            parts.push(format!("{rest}: {}{}", self.operations.join(", "), own(&self.scope)));
+        let rights = |of: &str, operations: &[Operation], scope| {
+            let names: Vec<_> = operations.iter().map(|operation| operation.as_str()).collect();
+            let own = match scope {
+                Scope::Own => ", own rows only",
+                Scope::All => "",
+            };
+            format!("{of}: {}{own}", names.join(", "))
+        };
+        let named = self.collections.iter();
+        let mut parts: Vec<String> =
+            named.map(|one| rights(&one.name, &one.operations, one.scope)).collect();
+        match self.mode {
+            Mode::Explicit => {}
+            Mode::Following => {
+                let rest = if parts.is_empty() { "every collection" } else { "every other" };
+                parts.push(rights(rest, &self.operations, self.scope));
+            }
         }
         parts.join("; ")
     }
