@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    fields::{Fields, unknown_action},
+    fields::Fields,
     form_token::FormToken,
     frame::{Frame, Section},
     home::Any,
@@ -47,8 +47,25 @@ struct Session {
     expires_at: At,
 }
 
-/// What ends the session of whoever asks for it.
-pub(super) const ENDS_SESSION: &[&str] = &["end-all", "close"];
+/// What a form of the page asks for.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Action {
+    Rename,
+    Consent,
+    Heard,
+    EndSession,
+    EndAll,
+    Close,
+}
+
+/// Whether this form of the page ends the session of whoever sends it.
+pub(super) fn ends_session(fields: &Fields) -> bool {
+    match fields.action() {
+        Ok(Action::EndAll | Action::Close) => true,
+        Ok(Action::Rename | Action::Consent | Action::Heard | Action::EndSession) | Err(_) => false,
+    }
+}
 
 /// Pages of apps that are looked through for those in organizations; an account has one, unless its
 /// limits were raised or very much is shared with it.
@@ -95,15 +112,15 @@ pub async fn act(Posted(context, fields): Posted<Fields>) -> Response {
 
 /// Why a form of the page was refused.
 fn refusal(error: &Error, fields: &Fields) -> Notice {
-    let action = fields.one("action");
+    let Ok(action) = fields.action() else { return Notice::refused(error) };
     let (place, asked): (_, &[_]) = match action {
-        "rename" => ("", &["name"]),
-        "heard" => ("", &["source"]),
-        "end-session" => ("sessions", &[]),
-        "close" => ("close", &["confirm_email"]),
-        _ => ("", &[]),
+        Action::Rename => ("", &["name"]),
+        Action::Heard => ("", &["source"]),
+        Action::EndSession => ("sessions", &[]),
+        Action::Close => ("close", &["confirm_email"]),
+        Action::Consent | Action::EndAll => ("", &[]),
     };
-    Notice::of_form(error, action, place, asked)
+    Notice::of_form(error, fields.one("action"), place, asked)
 }
 
 /// The organization that would be left without an admin.
@@ -123,38 +140,37 @@ async fn keeps_an_org(context: &PageContext, org: OrgId) -> ApiResult<Notice> {
 
 async fn perform(context: &PageContext, fields: &Fields) -> ApiResult<Response> {
     let api = &context.api;
-    match fields.one("action") {
-        "rename" => {
+    match fields.action()? {
+        Action::Rename => {
             let patch = json!({"name": fields.one("name")});
             api.send::<Value>(Method::PATCH, "/v1/self/profile", &patch).await?;
             Ok(context.go("/account", "saved")?)
         }
-        "consent" => {
+        Action::Consent => {
             let consent = json!({"marketing_consent": fields.one("welcome") == "yes"});
             api.send::<Value>(Method::PUT, "/v1/self/marketing-consent", &consent).await?;
             Ok(context.go("/account", "saved")?)
         }
-        "heard" => {
+        Action::Heard => {
             let source = json!({"source": fields.one("source")});
             api.make::<Value>("/v1/self/signup-source", &source, &FormToken::of(fields)).await?;
             Ok(context.go(&context.back(fields.some("back"), "/account"), "heard")?)
         }
-        "end-session" => {
+        Action::EndSession => {
             let session = fields.one("session").parse::<SessionId>();
             let session = session.map_err(|_| Error::invalid("the form names no session"))?;
             done_or_gone(api.act(Method::DELETE, &format!("/v1/self/sessions/{session}")).await)?;
             Ok(context.again("session-ended")?)
         }
-        "end-all" => {
+        Action::EndAll => {
             api.act(Method::DELETE, "/v1/self/sessions").await?;
             signed_out(context, "/signed-out?everywhere=true")
         }
-        "close" => {
+        Action::Close => {
             let confirmation = json!({"confirm_email": fields.one("confirm_email")});
             api.send::<Value>(Method::DELETE, "/v1/self", &confirmation).await?;
             signed_out(context, "/account-deleted")
         }
-        _ => Err(unknown_action().into()),
     }
 }
 

@@ -1,9 +1,13 @@
 //! The fields of a form that has several of one name, as checkboxes do.
 
 use rookery_domain::Error;
+use serde::{
+    Deserialize,
+    de::{IntoDeserializer as _, value},
+};
 
 /// What a form sent, in its order.
-#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(transparent)]
 pub struct Fields(Vec<(String, String)>);
 
@@ -18,6 +22,15 @@ impl Fields {
     #[must_use]
     pub fn some(&self, name: &str) -> Option<&str> {
         Some(self.one(name)).filter(|value| !value.is_empty())
+    }
+
+    /// What the form asks for, by the word that its button sends.
+    ///
+    /// # Errors
+    /// `invalid_request`, for a word that its page does not have.
+    pub fn action<'a, A: Deserialize<'a>>(&'a self) -> Result<A, Error> {
+        let unknown = |_: value::Error| Error::invalid("this page has no such form");
+        A::deserialize(self.one("action").into_deserializer()).map_err(unknown)
     }
 
     /// What was typed under a name into the form of this action; empty, where another form was sent.
@@ -45,9 +58,4 @@ impl Fields {
         let text = self.some(name)?;
         Some(text.parse::<u64>().map_or_else(|_| text.into(), Into::into))
     }
-}
-
-/// The refusal of a form whose `action` its page does not have.
-pub fn unknown_action() -> Error {
-    Error::invalid("this page has no such form")
 }

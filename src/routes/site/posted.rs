@@ -149,10 +149,8 @@ async fn keep(mut parts: Parts, body: Body, state: &AppState) -> ApiResult<Respo
 
 fn session_ended(parts: &Parts, form: Form, state: &State) -> ApiResult<Response> {
     let kept = Kept::of(parts, &form.fields);
-    let ends_session =
-        kept.fields.iter().any(|(name, value)| {
-            name == "action" && account::ENDS_SESSION.contains(&value.as_str())
-        }) && parts.uri.path() == "/account";
+    let ends_session = parts.uri.path() == "/account"
+        && form_fields(&form.fields).is_ok_and(|fields| account::ends_session(&fields));
     let page = SessionEndedPage {
         shell: frame(state, None)?,
         kept,

@@ -16,7 +16,7 @@ use crate::{
     routes::{
         domains::record::{DnsPurpose, DomainRole, DomainStatus},
         site::{
-            fields::{Fields, unknown_action},
+            fields::Fields,
             form_token::FormToken,
             frame::Frame,
             notice::{Notice, or_again},
@@ -26,6 +26,14 @@ use crate::{
         },
     },
 };
+
+/// What a form of the page asks for.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Action {
+    Add,
+    Remove,
+}
 
 /// The domains of an app.
 #[derive(Deserialize, Default)]
@@ -110,7 +118,10 @@ pub async fn page(context: PageContext, Path(id): Path<String>) -> Response {
 pub async fn act(Path(id): Path<String>, Posted(context, fields): Posted<Fields>) -> Response {
     let done = perform(&context, &id, &fields).await;
     let answered = done.and_then(|done| Ok(context.go(&format!("/apps/{id}/domains"), done)?));
-    let typed = if fields.one("action") == "add" { fields.one("domain") } else { "" };
+    let typed = match fields.action() {
+        Ok(Action::Add) => fields.one("domain"),
+        Ok(Action::Remove) | Err(_) => "",
+    };
     let again = |status, error| {
         let asked: &[_] = if typed.is_empty() { &[] } else { &["domain"] };
         let notice = Notice::of_form(&error, fields.one("action"), "", asked);
@@ -121,13 +132,13 @@ pub async fn act(Path(id): Path<String>, Posted(context, fields): Posted<Fields>
 
 async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<&'static str> {
     let path = format!("/v1/apps/{id}/domain");
-    match fields.one("action") {
-        "add" => {
+    match fields.action()? {
+        Action::Add => {
             let body = json!({"domain": fields.one("domain")});
             context.api.make::<Value>(&path, &body, &FormToken::of(fields)).await?;
             Ok("domain-added")
         }
-        "remove" => {
+        Action::Remove => {
             // Without a name the API removes them all.
             let name: String = byte_serialize(fields.one("domain").as_bytes()).collect();
             let path = format!("{path}?domain={name}");
@@ -138,7 +149,6 @@ async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<
             }
             Ok("domain-removed")
         }
-        _ => Err(unknown_action().into()),
     }
 }
 

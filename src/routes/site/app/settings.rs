@@ -17,7 +17,7 @@ use crate::{
     error::ApiResult,
     http::params::Path,
     routes::site::{
-        fields::{Fields, unknown_action},
+        fields::Fields,
         frame::Frame,
         notice::{Notice, or_again},
         page_context::PageContext,
@@ -26,6 +26,18 @@ use crate::{
         words::{At, Count},
     },
 };
+
+/// What a form of the page sets.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Action {
+    Visibility,
+    Timezone,
+    Organization,
+    Unrestricted,
+    Migration,
+    Retention,
+}
 
 /// An organization of the human.
 #[derive(Deserialize)]
@@ -113,10 +125,6 @@ pub async fn page(context: PageContext, Path(id): Path<String>) -> Response {
 /// Does what a form of the page asks for.
 pub async fn act(Path(id): Path<String>, Posted(context, fields): Posted<Fields>) -> Response {
     let done = perform(&context, &id, &fields).await;
-    let done = done.map(|()| match fields.one("action") {
-        "retention" => "retention-set",
-        _ => "saved",
-    });
     let answered = done.and_then(|done| Ok(context.go(&format!("/apps/{id}/settings"), done)?));
     let again = |status, error| view(&context, &id, status, Some(refusal(&error, &fields)), fields);
     context.answer(or_again(answered, again).await)
@@ -124,27 +132,30 @@ pub async fn act(Path(id): Path<String>, Posted(context, fields): Posted<Fields>
 
 /// Why a form of the page was refused. A bound of rows is asked for once for each collection.
 fn refusal(error: &Error, fields: &Fields) -> Notice {
-    let (action, place, asked): (_, _, &[_]) = match fields.one("action") {
-        "timezone" => ("timezone", "", &["timezone"]),
-        "organization" => ("organization", "", &["org_id"]),
-        "migration" => ("migration", "", &["minutes"]),
-        "retention" => (fields.one("collection"), "kept", &["max_age_days", "max_rows"]),
-        action => (action, "", &[]),
+    let Ok(action) = fields.action() else { return Notice::refused(error) };
+    let form = fields.one("action");
+    let (form, place, asked): (_, _, &[_]) = match action {
+        Action::Visibility | Action::Unrestricted => (form, "", &[]),
+        Action::Timezone => (form, "", &["timezone"]),
+        Action::Organization => (form, "", &["org_id"]),
+        Action::Migration => (form, "", &["minutes"]),
+        Action::Retention => (fields.one("collection"), "kept", &["max_age_days", "max_rows"]),
     };
-    Notice::of_form(error, action, place, asked)
+    Notice::of_form(error, form, place, asked)
 }
 
-async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<()> {
+async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<&'static str> {
     let app = format!("/v1/apps/{id}");
-    let (method, path, body) = match fields.one("action") {
-        "visibility" => (Method::PATCH, app, json!({"visibility": fields.one("visibility")})),
-        "timezone" => (Method::PATCH, app, json!({"timezone": fields.one("timezone")})),
-        "organization" => (Method::PATCH, app, json!({"org_id": fields.some("org_id")})),
-        "unrestricted" => {
+    let mut done = "saved";
+    let (method, path, body) = match fields.action()? {
+        Action::Visibility => (Method::PATCH, app, json!({"visibility": fields.one("visibility")})),
+        Action::Timezone => (Method::PATCH, app, json!({"timezone": fields.one("timezone")})),
+        Action::Organization => (Method::PATCH, app, json!({"org_id": fields.some("org_id")})),
+        Action::Unrestricted => {
             let on = json!({"on": fields.one("on") == "true"});
             (Method::POST, format!("{app}/unrestricted"), on)
         }
-        "migration" => {
+        Action::Migration => {
             let on = fields.one("on") == "true";
             let mut mode = Map::from_iter([("on".to_owned(), Value::Bool(on))]);
             if on {
@@ -152,7 +163,8 @@ async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<
             }
             (Method::POST, format!("{app}/migration-mode"), Value::Object(mode))
         }
-        "retention" => {
+        Action::Retention => {
+            done = "retention-set";
             let path = format!("{}/retention", collection_path(id, fields.one("collection")));
             let bounds = json!({
                 "max_age_days": fields.number("max_age_days"),
@@ -160,9 +172,8 @@ async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<
             });
             (Method::PATCH, path, bounds)
         }
-        _ => return Err(unknown_action().into()),
     };
-    context.api.send::<Value>(method, &path, &body).await.map(drop)
+    context.api.send::<Value>(method, &path, &body).await.map(|_| done)
 }
 
 async fn view(

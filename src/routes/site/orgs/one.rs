@@ -17,7 +17,7 @@ use crate::{
     error::ApiResult,
     http::params::Path,
     routes::site::{
-        fields::{Fields, unknown_action},
+        fields::Fields,
         form_token::FormToken,
         frame::{Frame, Section},
         notice::{Notice, done_or_gone, or_again},
@@ -28,6 +28,17 @@ use crate::{
         words::At,
     },
 };
+
+/// What a form of the page asks for.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Action {
+    Rename,
+    AddMember,
+    SetRole,
+    RemoveMember,
+    Leave,
+}
 
 /// Somebody in the organization.
 #[derive(Deserialize)]
@@ -89,14 +100,14 @@ pub async fn act(Path(id): Path<String>, Posted(context, fields): Posted<Fields>
 
 /// Why a form of the page was refused.
 fn refusal(error: &Error, fields: &Fields) -> Notice {
-    let action = fields.one("action");
+    let Ok(action) = fields.action() else { return Notice::refused(error) };
     let (place, asked): (_, &[_]) = match action {
-        "rename" => ("", &["name"]),
-        "add-member" => ("members", &["email"]),
-        "set-role" | "remove-member" => ("members", &[]),
-        _ => ("", &[]),
+        Action::Rename => ("", &["name"]),
+        Action::AddMember => ("members", &["email"]),
+        Action::SetRole | Action::RemoveMember => ("members", &[]),
+        Action::Leave => ("", &[]),
     };
-    Notice::of_form(error, action, place, asked)
+    Notice::of_form(error, fields.one("action"), place, asked)
 }
 
 async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<&'static str> {
@@ -108,18 +119,18 @@ async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<
         let member = member.map_err(|_| Error::invalid("the form names no member"))?;
         Ok(format!("{org}/members/{member}"))
     };
-    match fields.one("action") {
-        "rename" => {
+    match fields.action()? {
+        Action::Rename => {
             api.send::<Value>(Method::PATCH, &org, &json!({"name": fields.one("name")})).await?;
             Ok("org-renamed")
         }
-        "add-member" => {
+        Action::AddMember => {
             let member = json!({"email": fields.one("email"), "role": fields.some("role")});
             let members = format!("{org}/members");
             api.make::<Value>(&members, &member, &FormToken::of(fields)).await?;
             Ok("org-member-added")
         }
-        "set-role" => {
+        Action::SetRole => {
             let role = json!({"role": fields.one("role")});
             match api.send::<Value>(Method::PATCH, &one()?, &role).await {
                 // Whoever is an admin no more by this form may send it again.
@@ -134,17 +145,16 @@ async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<
             }
             Ok("role-set")
         }
-        "remove-member" => {
+        Action::RemoveMember => {
             api.act(Method::DELETE, &one()?).await?;
             Ok("org-member-removed")
         }
-        "leave" => {
+        Action::Leave => {
             let left = api.act(Method::DELETE, &format!("{org}/members/{}", context.human)).await;
             // To whoever has left it is not there.
             done_or_gone(left)?;
             Ok("org-left")
         }
-        _ => Err(unknown_action().into()),
     }
 }
 

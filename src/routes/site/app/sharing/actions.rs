@@ -15,7 +15,7 @@ use crate::{
     http::params::Path,
     routes::site::{
         api::Made,
-        fields::{Fields, unknown_action},
+        fields::Fields,
         form_token::FormToken,
         notice::{Notice, or_again},
         page_context::PageContext,
@@ -23,6 +23,27 @@ use crate::{
         words,
     },
 };
+
+/// What a form of the page asks for.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Action {
+    AddMember,
+    SetRole,
+    RemoveMember,
+    Grant,
+    RevokeGrant,
+    Preview,
+    RevokePreview,
+    RotateLink,
+    Credential,
+    RotateCredential,
+    PauseCredential,
+    ResumeCredential,
+    RevokeCredential,
+    Offer,
+    Withdraw,
+}
 
 /// What was made, with its secret unless it was made before.
 #[derive(Deserialize)]
@@ -63,145 +84,126 @@ pub async fn act(Path(id): Path<String>, Posted(context, fields): Posted<Fields>
 
 /// Why a form of the page was refused.
 fn refusal(error: &Error, fields: &Fields) -> Notice {
-    let action = fields.one("action");
+    let Ok(action) = fields.action() else { return Notice::refused(error) };
     let (place, asked): (_, &[_]) = match action {
-        "add-member" if words::names(error, "custom_role") => ("members", &["custom_role"]),
-        "add-member" => ("members", &["email"]),
-        "set-role" | "remove-member" => ("members", &[]),
-        "grant" => ("grants", &["role", "max_uses", "days"]),
-        "revoke-grant" => ("grants", &[]),
+        Action::AddMember if words::names(error, "custom_role") => ("members", &["custom_role"]),
+        Action::AddMember => ("members", &["email"]),
+        Action::SetRole | Action::RemoveMember => ("members", &[]),
+        Action::Grant => ("grants", &["role", "max_uses", "days"]),
+        Action::RevokeGrant => ("grants", &[]),
         // That part is there for a private app only.
-        "preview" => ("", &["days"]),
-        "revoke-preview" => ("", &[]),
-        "credential" => ("credentials", &["name", "collection", "operation"]),
-        "rotate-credential" | "pause-credential" | "resume-credential" | "revoke-credential" => {
-            ("credentials", &[])
-        }
-        "offer" => ("offer", &["email"]),
-        "withdraw" => ("offer", &[]),
-        _ => ("", &[]),
+        Action::Preview => ("", &["days"]),
+        Action::RevokePreview | Action::RotateLink => ("", &[]),
+        Action::Credential => ("credentials", &["name", "collection", "operation"]),
+        Action::RotateCredential
+        | Action::PauseCredential
+        | Action::ResumeCredential
+        | Action::RevokeCredential => ("credentials", &[]),
+        Action::Offer => ("offer", &["email"]),
+        Action::Withdraw => ("offer", &[]),
     };
-    Notice::of_form(error, action, place, asked)
+    Notice::of_form(error, fields.one("action"), place, asked)
 }
 
 async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<Ended> {
-    match fields.one("action") {
-        "add-member" | "set-role" | "remove-member" => members(context, id, fields).await,
-        "grant" | "revoke-grant" | "preview" | "revoke-preview" | "rotate-link" => {
-            links(context, id, fields).await
-        }
-        "offer" | "withdraw" => ownership(context, id, fields).await,
-        _ => credentials(context, id, fields).await,
-    }
-}
-
-async fn members(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<Ended> {
     let api = &context.api;
-    let all = format!("/v1/apps/{id}/members");
-    let role = fields.some("custom_role");
-    match fields.one("action") {
-        "add-member" => {
-            let mut member = json!({"email": fields.one("email")});
-            if let Some(role) = role {
-                member["custom_role"] = role.into();
-            }
-            api.make::<Value>(&all, &member, &FormToken::of(fields)).await?;
-            Ok(Ended::Done("member-added"))
-        }
-        "set-role" => {
-            let path = format!("{all}/{}", segment(fields.one("member"))?);
-            api.send::<Value>(Method::PATCH, &path, &json!({"custom_role": role})).await?;
-            Ok(Ended::Done("role-set"))
-        }
-        _ => {
-            let path = format!("{all}/{}", segment(fields.one("member"))?);
-            api.act(Method::DELETE, &path).await?;
-            Ok(Ended::Done("member-removed"))
-        }
-    }
-}
-
-async fn links(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<Ended> {
-    let api = &context.api;
-    match fields.one("action") {
-        "grant" => {
-            let mut grant = Map::from_iter([("role".to_owned(), fields.one("role").into())]);
-            grant.extend(fields.number("max_uses").map(|uses| ("max_uses".to_owned(), uses)));
-            grant.extend(lifetime(fields).map(|end| ("expires_in_s".to_owned(), end)));
-            let path = format!("/v1/apps/{id}/grants");
-            let made = api.make::<Record>(&path, &grant, &FormToken::of(fields)).await?;
-            Ok(Ended::Shown(made.map(|record| Once {
-                title: "The grant link",
-                text: "Whoever opens it has the role, until you revoke it. It is shown this once.",
-                secret: record.url,
-            })))
-        }
-        "revoke-grant" => {
-            let path = format!("/v1/apps/{id}/grants/{}", segment(fields.one("grant"))?);
-            api.act(Method::DELETE, &path).await?;
-            Ok(Ended::Done("link-revoked"))
-        }
-        "preview" => {
-            let mut preview = Map::new();
-            preview.extend(lifetime(fields).map(|end| ("expires_in_s".to_owned(), end)));
-            let path = format!("/v1/apps/{id}/preview-tokens");
-            let made = api.make::<Record>(&path, &preview, &FormToken::of(fields)).await?;
-            Ok(Ended::Shown(made.map(|record| Once {
-                title: "The preview link",
-                text: "Whoever opens it reads what anyone may, and writes nothing. It is shown this once.",
-                secret: record.url,
-            })))
-        }
-        "revoke-preview" => {
-            let path = format!("/v1/apps/{id}/preview-tokens/{}", segment(fields.one("preview"))?);
-            api.act(Method::DELETE, &path).await?;
-            Ok(Ended::Done("preview-revoked"))
-        }
-        _ => {
-            let path = format!("/v1/apps/{id}/share-link/rotate");
-            api.make::<Value>(&path, &json!({}), &FormToken::of(fields)).await?;
-            Ok(Ended::Done("link-rotated"))
-        }
-    }
-}
-
-async fn credentials(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<Ended> {
-    let api = &context.api;
-    let all = format!("/v1/apps/{id}/credentials");
-    let one = |verb: &str| -> Result<String, Error> {
-        Ok(format!("{all}/{}{verb}", segment(fields.one("credential"))?))
+    let app = format!("/v1/apps/{id}");
+    let one = |list: &str, name: &str| -> Result<String, Error> {
+        Ok(format!("{app}/{list}/{}", segment(fields.one(name))?))
     };
-    match fields.one("action") {
-        "credential" => {
-            let following = fields.one("mode") == "following";
-            let credential = json!({
-                "name": fields.some("name"),
-                "mode": if following { "following" } else { "explicit" },
-                "collections": if following { Vec::new() } else { fields.all("collection") },
-                "operations": fields.all("operation"),
-                "scope": if fields.one("scope") == "own" { "own" } else { "all" },
-            });
-            let made = api.make(&all, &credential, &FormToken::of(fields)).await?;
-            Ok(shown_token("The credential's token", made))
+    let (method, path, done) = match fields.action()? {
+        Action::AddMember => return add_member(context, &app, fields).await,
+        Action::SetRole => {
+            let role = json!({"custom_role": fields.some("custom_role")});
+            api.send::<Value>(Method::PATCH, &one("members", "member")?, &role).await?;
+            return Ok(Ended::Done("role-set"));
         }
-        "rotate-credential" => {
-            let made = api.make(&one("/rotate")?, &json!({}), &FormToken::of(fields)).await?;
-            Ok(shown_token("The new token; the old one works for a while yet", made))
+        Action::RemoveMember => (Method::DELETE, one("members", "member")?, "member-removed"),
+        Action::Grant => return grant(context, &app, fields).await,
+        Action::RevokeGrant => (Method::DELETE, one("grants", "grant")?, "link-revoked"),
+        Action::Preview => return preview(context, &app, fields).await,
+        Action::RevokePreview => {
+            (Method::DELETE, one("preview-tokens", "preview")?, "preview-revoked")
         }
-        "pause-credential" => {
-            api.act(Method::POST, &one("/pause")?).await?;
-            Ok(Ended::Done("credential-paused"))
+        Action::RotateLink => {
+            let path = format!("{app}/share-link/rotate");
+            api.make::<Value>(&path, &json!({}), &FormToken::of(fields)).await?;
+            return Ok(Ended::Done("link-rotated"));
         }
-        "resume-credential" => {
-            api.act(Method::POST, &one("/resume")?).await?;
-            Ok(Ended::Done("credential-resumed"))
+        Action::Credential => return credential(context, &app, fields).await,
+        Action::RotateCredential => {
+            let path = one("credentials", "credential")? + "/rotate";
+            let made = api.make(&path, &json!({}), &FormToken::of(fields)).await?;
+            return Ok(shown_token("The new token; the old one works for a while yet", made));
         }
-        "revoke-credential" => {
-            api.act(Method::DELETE, &one("")?).await?;
-            Ok(Ended::Done("credential-revoked"))
+        Action::PauseCredential => {
+            (Method::POST, one("credentials", "credential")? + "/pause", "credential-paused")
         }
-        _ => Err(unknown_action().into()),
+        Action::ResumeCredential => {
+            (Method::POST, one("credentials", "credential")? + "/resume", "credential-resumed")
+        }
+        Action::RevokeCredential => {
+            (Method::DELETE, one("credentials", "credential")?, "credential-revoked")
+        }
+        Action::Offer => {
+            let offer = json!({"email": fields.one("email")});
+            let path = format!("{app}/transfer");
+            api.make::<Value>(&path, &offer, &FormToken::of(fields)).await?;
+            return Ok(Ended::Done("offered"));
+        }
+        Action::Withdraw => (Method::DELETE, format!("{app}/transfer"), "withdrawn"),
+    };
+    api.act(method, &path).await?;
+    Ok(Ended::Done(done))
+}
+
+async fn add_member(context: &PageContext, app: &str, fields: &Fields) -> ApiResult<Ended> {
+    let mut member = json!({"email": fields.one("email")});
+    if let Some(role) = fields.some("custom_role") {
+        member["custom_role"] = role.into();
     }
+    let path = format!("{app}/members");
+    context.api.make::<Value>(&path, &member, &FormToken::of(fields)).await?;
+    Ok(Ended::Done("member-added"))
+}
+
+async fn grant(context: &PageContext, app: &str, fields: &Fields) -> ApiResult<Ended> {
+    let mut grant = Map::from_iter([("role".to_owned(), fields.one("role").into())]);
+    grant.extend(fields.number("max_uses").map(|uses| ("max_uses".to_owned(), uses)));
+    grant.extend(lifetime(fields).map(|end| ("expires_in_s".to_owned(), end)));
+    let path = format!("{app}/grants");
+    let made = context.api.make::<Record>(&path, &grant, &FormToken::of(fields)).await?;
+    Ok(Ended::Shown(made.map(|record| Once {
+        title: "The grant link",
+        text: "Whoever opens it has the role, until you revoke it. It is shown this once.",
+        secret: record.url,
+    })))
+}
+
+async fn preview(context: &PageContext, app: &str, fields: &Fields) -> ApiResult<Ended> {
+    let mut preview = Map::new();
+    preview.extend(lifetime(fields).map(|end| ("expires_in_s".to_owned(), end)));
+    let path = format!("{app}/preview-tokens");
+    let made = context.api.make::<Record>(&path, &preview, &FormToken::of(fields)).await?;
+    Ok(Ended::Shown(made.map(|record| Once {
+        title: "The preview link",
+        text: "Whoever opens it reads what anyone may, and writes nothing. It is shown this once.",
+        secret: record.url,
+    })))
+}
+
+async fn credential(context: &PageContext, app: &str, fields: &Fields) -> ApiResult<Ended> {
+    let following = fields.one("mode") == "following";
+    let credential = json!({
+        "name": fields.some("name"),
+        "mode": if following { "following" } else { "explicit" },
+        "collections": if following { Vec::new() } else { fields.all("collection") },
+        "operations": fields.all("operation"),
+        "scope": if fields.one("scope") == "own" { "own" } else { "all" },
+    });
+    let path = format!("{app}/credentials");
+    let made = context.api.make(&path, &credential, &FormToken::of(fields)).await?;
+    Ok(shown_token("The credential's token", made))
 }
 
 fn shown_token(title: &'static str, made: Made<Record>) -> Ended {
@@ -210,17 +212,6 @@ fn shown_token(title: &'static str, made: Made<Record>) -> Ended {
         text: "For a program: it goes into the header Authorization, after Bearer. It is shown this once.",
         secret: record.token,
     }))
-}
-
-async fn ownership(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<Ended> {
-    let path = format!("/v1/apps/{id}/transfer");
-    if fields.one("action") == "withdraw" {
-        context.api.act(Method::DELETE, &path).await?;
-        return Ok(Ended::Done("withdrawn"));
-    }
-    let offer = json!({"email": fields.one("email")});
-    context.api.make::<Value>(&path, &offer, &FormToken::of(fields)).await?;
-    Ok(Ended::Done("offered"))
 }
 
 /// How long a link works, from a number of days.
