@@ -11,13 +11,13 @@ pub const ORGS_PER_ACCOUNT_MAX: u64 = 100;
 pub const MEMBERS_PER_ORG_MAX: u64 = 1_000;
 
 /// What a member is in an organization.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OrgRole {
-    /// Sees the organization and its members. Its apps are a stranger's to them.
-    Member,
     /// Changes the organization, and acts as the owner of its apps.
     Admin,
+    /// Sees the organization and its members. Its apps are a stranger's to them.
+    Member,
 }
 
 crate::all::all_of!(OrgRole: Admin Member);

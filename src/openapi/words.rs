@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use rookery_actors::{control::ShownStatus, directory::KeyState};
 use rookery_domain::{
     PrincipalKind,
     access::{self, Tier},
@@ -10,6 +11,7 @@ use rookery_domain::{
     credentials::{self, Mode, Scope},
     grants,
     manifest::Visibility,
+    orgs::OrgRole,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -48,13 +50,16 @@ macro_rules! words {
 }
 
 words! {
+    StatusBody = "What an app does.", ShownStatus::ALL;
     VisibilityBody = "Who reaches an app's page.", Visibility::ALL;
     CallerKind = "What kind of caller somebody is.", PrincipalKind::ALL;
     VisitorKind = "What kind of visitor somebody is.",
         &[PrincipalKind::Anonymous, PrincipalKind::Human, PrincipalKind::Grant];
-    VisitorRole = "What a visitor is to the app.", &named(Tier::ALL, Tier::as_str);
-    MemberRole = "What somebody is in an app.",
-        &named(&[Tier::Owner, Tier::Member], Tier::as_str);
+    VisitorRole = "What a visitor is to the app.", Tier::ALL;
+    MemberRole = "What somebody is in an app.", &[Tier::Owner, Tier::Member];
+    OrgRoleBody = "What a member is in an organization. An admin changes it, and acts as the owner of its apps; a\nplain member sees it and its members, and is a stranger to its apps.",
+        OrgRole::ALL;
+    StateView = "What a key, or all keys of an agent, can do.", KeyState::ALL;
     Ability = "On which rows an operation is open: every one, those that the visitor created, those \
                that it wrote last, either, or none.",
         &named(access::Ability::ALL, access::Ability::as_str);
@@ -64,8 +69,7 @@ words! {
     CredentialOperation = "What a credential may do.", access::Operation::ALL;
     CredentialScope = "Rows that the credential created only, or all.", Scope::ALL;
     CredentialStatus = "Whether a credential works.", credentials::CredentialStatus::ALL;
-    GrantState = "What a grant link that is not revoked does now.",
-        &named(LISTED_GRANTS, grants::GrantState::as_str);
+    GrantState = "What a grant link that is not revoked does now.", LISTED_GRANTS;
     BreakKind = "What a redeploy breaks.", compat::BreakKind::ALL;
     Severity = "How bad a finding is.", advisory::Severity::ALL;
     Exposure = "What strangers can do.", advisory::Exposure::ALL;

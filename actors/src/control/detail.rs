@@ -16,7 +16,7 @@ use rookery_storage::{
     versions,
 };
 
-use super::{Control, Created, Shown};
+use super::{Control, Created, ShownStatus};
 use crate::{
     app::{birth::read_manifest, root::Root, standing::of_member},
     registry::{AppHandle, SlotState},
@@ -71,8 +71,8 @@ impl AppDetail {
 
     /// What its record says of it.
     #[must_use]
-    pub fn shown(&self) -> Shown {
-        Shown::of(self.record.status, self.dormant)
+    pub fn shown(&self) -> ShownStatus {
+        ShownStatus::of(self.record.status, self.dormant)
     }
 }
 

@@ -17,7 +17,7 @@ const CHUNK: usize = 200;
 /// What an app's record says of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Shown {
+pub enum ShownStatus {
     /// An actor runs for it.
     Live,
     /// None does; the next request that needs its rows wakes it.
@@ -28,7 +28,7 @@ pub enum Shown {
     Closed,
 }
 
-impl Shown {
+impl ShownStatus {
     /// Every one of them.
     pub const ALL: &'static [Self] = &[Self::Live, Self::Dormant, Self::Deleted, Self::Closed];
 
@@ -67,7 +67,7 @@ impl Shown {
 #[derive(Debug, Clone, Default)]
 pub struct AppList {
     /// Only those of which the record says this; otherwise all but the deleted ones.
-    pub shown: Option<Shown>,
+    pub shown: Option<ShownStatus>,
     /// Without `shown`: the deleted ones too.
     pub include_deleted: bool,
     /// Only the one with this slug.
@@ -110,7 +110,7 @@ impl Control {
         limit: usize,
     ) -> Result<(Vec<ListedApp>, bool)> {
         let mut filter = AppFilter {
-            status: list.shown.map(Shown::stored),
+            status: list.shown.map(ShownStatus::stored),
             include_deleted: list.include_deleted,
             slug: list.slug,
             after: list.after,
@@ -131,7 +131,7 @@ impl Control {
                 if app.record().is_over(now) {
                     continue;
                 }
-                let shown = Shown::of(app.record().status, is_dormant(&app));
+                let shown = ShownStatus::of(app.record().status, is_dormant(&app));
                 if list.shown.is_some_and(|wanted| wanted != shown) {
                     continue;
                 }

@@ -23,7 +23,7 @@ pub use create::{CreateApp, Created, IdempotentCreate};
 pub use deploy::{Deployed, Redeploy};
 pub use detail::{AppDetail, SharedCollection};
 pub use draft::{Bundle, Hold};
-pub use list::{AppList, ListedApp, Shown};
+pub use list::{AppList, ListedApp, ShownStatus};
 pub use page::PageSource;
 pub use settings::SettingsPatch;
 pub use transfers::{Accepted, Offer};

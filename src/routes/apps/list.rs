@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::{extract::State, response::Response};
-use rookery_actors::control::{AppList, AppsOf};
+use rookery_actors::control::{AppList, AppsOf, ShownStatus};
 use rookery_domain::{
     ErrorCode,
     id::{HumanId, OrgId},
@@ -12,7 +12,7 @@ use rookery_domain::{
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::record::{self, AppRecordBody, OwnerBody, StatusBody};
+use super::record::{self, AppRecordBody, OwnerBody};
 use crate::{
     error::ApiResult,
     http::{
@@ -21,7 +21,7 @@ use crate::{
         params::StrictQuery,
         reply::{Page, to_json},
     },
-    openapi::ids,
+    openapi::{ids, words},
     state::AppState,
 };
 
@@ -34,8 +34,8 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound];
 #[into_params(parameter_in = Query)]
 pub struct Query {
     /// Only apps whose record says this. Without it, all but the deleted ones.
-    #[param(inline)]
-    status: Option<StatusBody>,
+    #[param(inline, value_type = Option<words::StatusBody>)]
+    status: Option<ShownStatus>,
     /// Only the app with this slug.
     slug: Option<String>,
     /// The apps of this organization instead of the account's own; for its admins.
@@ -80,7 +80,7 @@ pub async fn list(
     let key = &state.rooms.key;
     let after = query.cursor.as_deref().map(|token| ListCursor::parse(token, key, &scope)?.place());
     let wanted = AppList {
-        shown: query.status.map(Into::into),
+        shown: query.status,
         include_deleted: query.include_deleted,
         slug: query.slug,
         after: after.transpose()?,

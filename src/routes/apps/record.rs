@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use rookery_actors::{
     AppHandle, Directory,
-    control::{AppDetail, SharedCollection, Shown},
+    control::{AppDetail, SharedCollection, ShownStatus},
 };
 use rookery_domain::{
     Error, Result, Timestamp,
@@ -13,7 +13,7 @@ use rookery_domain::{
     manifest::{Visibility, Warning},
 };
 use rookery_storage::apps::CollectionCounts;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
@@ -37,7 +37,8 @@ pub struct AppRecordBody {
     pub share_url: Option<String>,
     /// `live` while an actor runs for it, `dormant` until the next request that needs its rows, `deleted`
     /// in the trash, `closed` by an operator for good.
-    pub status: StatusBody,
+    #[schema(value_type = words::StatusBody)]
+    pub status: ShownStatus,
     /// Whether it is live but no actor runs for it: the next request that needs its rows wakes it.
     pub dormant: bool,
     /// The current version's number, from 1.
@@ -80,20 +81,6 @@ pub struct AppRecordBody {
     /// From when on it may be destroyed.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub purge_at: Option<Timestamp>,
-}
-
-/// What an app does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum StatusBody {
-    /// An actor runs for it.
-    Live,
-    /// None does; it is woken when it is needed.
-    Dormant,
-    /// In the trash, until `purge_at`.
-    Deleted,
-    /// Taken down: its owner may still read.
-    Closed,
 }
 
 /// Migration mode: row writes of the owner are marked `silent` in the feed and set off nothing.
@@ -173,28 +160,6 @@ impl From<Warning> for WarningBody {
     }
 }
 
-impl From<Shown> for StatusBody {
-    fn from(shown: Shown) -> Self {
-        match shown {
-            Shown::Live => Self::Live,
-            Shown::Dormant => Self::Dormant,
-            Shown::Deleted => Self::Deleted,
-            Shown::Closed => Self::Closed,
-        }
-    }
-}
-
-impl From<StatusBody> for Shown {
-    fn from(status: StatusBody) -> Self {
-        match status {
-            StatusBody::Live => Self::Live,
-            StatusBody::Dormant => Self::Dormant,
-            StatusBody::Deleted => Self::Deleted,
-            StatusBody::Closed => Self::Closed,
-        }
-    }
-}
-
 impl From<CollectionCounts> for CollectionBody {
     fn from(counts: CollectionCounts) -> Self {
         let CollectionCounts { name, live, trashed, detached } = counts;
@@ -219,8 +184,8 @@ impl AppRecordBody {
             id: record.id,
             url: state.app_url(record.id, &record.slug),
             share_url: None,
-            status: shown.into(),
-            dormant: shown == Shown::Dormant,
+            status: shown,
+            dormant: shown == ShownStatus::Dormant,
             version: record.version,
             visibility: record.visibility,
             timezone: record.timezone.clone(),

@@ -1,14 +1,15 @@
 //! `POST /v1/apps/:id/wake`: starts an app that rests.
 
 use axum::Json;
+use rookery_actors::control::ShownStatus;
 use rookery_domain::ErrorCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::record::StatusBody;
 use crate::{
     error::ApiResult,
     http::{auth::permission::AppOwner, body::Nothing},
+    openapi::words,
 };
 
 /// Errors of this route.
@@ -18,7 +19,8 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 pub struct Woken {
     /// What the app does now.
-    pub status: StatusBody,
+    #[schema(value_type = words::StatusBody)]
+    pub status: ShownStatus,
     /// Milliseconds that it took, rounded up; 0 for an app that was awake already.
     pub woke_in_ms: u64,
 }
@@ -36,5 +38,5 @@ pub async fn wake(owner: AppOwner, _: Nothing) -> ApiResult<Json<Woken>> {
     let woke_in_ms = took.map_or(0, |took| {
         u64::try_from(took.as_micros().max(1).div_ceil(1_000)).unwrap_or(u64::MAX)
     });
-    Ok(Json(Woken { status: StatusBody::Live, woke_in_ms }))
+    Ok(Json(Woken { status: ShownStatus::Live, woke_in_ms }))
 }

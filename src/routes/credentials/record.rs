@@ -11,6 +11,7 @@ use rookery_actors::{
 };
 use rookery_domain::{
     Principal, Result, Timestamp,
+    access::Operation,
     credentials::{Credential, CredentialStatus, Mode, Scope},
     id::CredentialId,
     principal::Caller,
@@ -47,7 +48,7 @@ pub struct CredentialBody {
     collections: Vec<CollectionRightsBody>,
     /// With `following`: what it may do in every other collection.
     #[schema(value_type = Vec<words::CredentialOperation>)]
-    operations: Vec<&'static str>,
+    operations: Vec<Operation>,
     /// With `following`: `own` for rows that it created only, else `all`.
     #[schema(value_type = words::CredentialScope)]
     scope: Scope,
@@ -77,7 +78,7 @@ pub struct CollectionRightsBody {
     name: Arc<str>,
     /// What it may do there.
     #[schema(value_type = Vec<words::CredentialOperation>)]
-    operations: Vec<&'static str>,
+    operations: Vec<Operation>,
     /// `own` for rows that the credential created only, else `all`.
     #[schema(value_type = words::CredentialScope)]
     scope: Scope,
@@ -92,12 +93,9 @@ impl CredentialBody {
         now: Timestamp,
     ) -> Self {
         let rights = &credential.rights;
-        let names = |operations: &[rookery_domain::access::Operation]| {
-            operations.iter().map(|operation| operation.as_str()).collect()
-        };
         let named = rights.collections.iter().map(|one| CollectionRightsBody {
             name: one.name.clone(),
-            operations: names(&one.operations),
+            operations: one.operations.clone(),
             scope: one.scope,
         });
         Self {
@@ -107,7 +105,7 @@ impl CredentialBody {
             status: credential.status,
             mode: rights.mode,
             collections: named.collect(),
-            operations: names(&rights.operations),
+            operations: rights.operations.clone(),
             scope: rights.scope,
             created_by: credential.created_by,
             created_at: credential.created_at,

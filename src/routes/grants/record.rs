@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use rookery_domain::{Principal, Timestamp, grants::Grant, id::GrantId};
+use rookery_domain::{
+    Principal, Timestamp,
+    grants::{Grant, GrantState},
+    id::GrantId,
+};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -23,7 +27,7 @@ pub struct GrantBody {
     /// What it does now; `undeclared` while the manifest does not declare its role: it opens nothing
     /// then.
     #[schema(value_type = words::GrantState)]
-    state: &'static str,
+    state: GrantState,
     /// Visitors that it may make; null for any number.
     max_uses: Option<u32>,
     /// Visitors that it has made.
@@ -49,7 +53,7 @@ impl GrantBody {
         Self {
             id: grant.id,
             role: grant.role.clone(),
-            state: grant.state_under(declared, now).as_str(),
+            state: grant.state_under(declared, now),
             max_uses: grant.max_uses,
             uses: grant.uses,
             expires_at: grant.expires_at,

@@ -7,30 +7,8 @@ use utoipa::ToSchema;
 
 use crate::{
     http::{idempotency::ShownOnce, reply::Created},
-    openapi::ids,
+    openapi::{ids, words},
 };
-
-/// What a key, or all keys of an agent, can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum StateView {
-    /// It authenticates.
-    Active,
-    /// It is refused until it is resumed.
-    Paused,
-    /// It is refused for ever.
-    Revoked,
-}
-
-impl From<KeyState> for StateView {
-    fn from(state: KeyState) -> Self {
-        match state {
-            KeyState::Active => Self::Active,
-            KeyState::Paused => Self::Paused,
-            KeyState::Revoked => Self::Revoked,
-        }
-    }
-}
 
 /// A key without its secret.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -41,7 +19,8 @@ pub struct KeyView {
     /// The beginning of its secret, to tell it by.
     pub prefix: String,
     /// What it can do.
-    pub state: StateView,
+    #[schema(value_type = words::StateView)]
+    pub state: KeyState,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
@@ -57,7 +36,7 @@ impl KeyView {
         Self {
             id: key.id,
             prefix: key.prefix.clone(),
-            state: key.state.into(),
+            state: key.state,
             created_at: key.created_at,
             last_used_at: key.last_used_at,
         }
@@ -73,7 +52,8 @@ pub struct IssuedKey {
     /// The beginning of its secret, to tell it by.
     prefix: String,
     /// What it can do.
-    state: StateView,
+    #[schema(value_type = words::StateView)]
+    state: KeyState,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,

@@ -29,7 +29,7 @@ pub struct MemberBody {
     name: Option<String>,
     /// `owner` for the app's owner, `member` for everybody else.
     #[schema(value_type = MemberRole)]
-    role: &'static str,
+    role: Tier,
     /// The custom role of the manifest that it has beside that.
     #[schema(value_type = Option<String>)]
     custom_role: Option<Arc<str>>,
@@ -65,7 +65,7 @@ impl MemberBody {
             human_id: member.human,
             email: human.and_then(|human| human.email.clone()),
             name: human.map(Directory::invited_name),
-            role: Tier::Member.as_str(),
+            role: Tier::Member,
             custom_role: member.custom_role.clone(),
             custom_role_declared: member.custom_role.is_some(),
             created_at: member.created_at,
@@ -83,7 +83,7 @@ impl MemberBody {
             human_id: app.owner,
             email: human.and_then(Human::proven_email).map(str::to_owned),
             name: human.map(Directory::display_name),
-            role: Tier::Owner.as_str(),
+            role: Tier::Owner,
             custom_role: None,
             custom_role_declared: false,
             created_at: app.created_at,

@@ -16,8 +16,8 @@ use crate::{
         reply::Created,
     },
     notices::{self, OrgNews},
+    openapi::words,
     push::{Addressee, PushMessage},
-    routes::orgs::record::OrgRoleBody,
     state::AppState,
 };
 
@@ -33,7 +33,8 @@ pub struct NewOrgMember {
     email: String,
     /// What it will be: `member` when left out.
     #[serde(default, deserialize_with = "optional_word")]
-    role: Option<OrgRoleBody>,
+    #[schema(value_type = Option<words::OrgRoleBody>)]
+    role: Option<OrgRole>,
 }
 
 impl RequestBody for NewOrgMember {
@@ -56,7 +57,7 @@ pub async fn add(
     StrictJson(body): StrictJson<NewOrgMember>,
 ) -> ApiResult<Response> {
     let email = Email::parse(&body.email)?;
-    let role = body.role.map_or(OrgRole::Member, Into::into);
+    let role = body.role.unwrap_or(OrgRole::Member);
     let shared = state.clone();
     let OrgAdmin { org, account, caller } = caller;
     let shown = move |added: &OrgMemberRecord| Created {

@@ -1,11 +1,14 @@
 //! The record of somebody in an organization.
 
 use rookery_actors::directory::OrgMemberRecord;
-use rookery_domain::{Timestamp, id::HumanId};
+use rookery_domain::{Timestamp, id::HumanId, orgs::OrgRole};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{http::idempotency::ShownOnce, openapi::ids, routes::orgs::record::OrgRoleBody};
+use crate::{
+    http::idempotency::ShownOnce,
+    openapi::{ids, words},
+};
 
 /// Somebody in an organization.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -19,7 +22,8 @@ pub struct OrgMemberBody {
     /// Its name, as others are shown it.
     name: Option<String>,
     /// What it is in the organization.
-    role: OrgRoleBody,
+    #[schema(value_type = words::OrgRoleBody)]
+    role: OrgRole,
     /// When it was added.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -33,7 +37,7 @@ impl OrgMemberBody {
             human_id: seen.member.human,
             email: seen.email.clone(),
             name: seen.name.clone(),
-            role: seen.member.role.into(),
+            role: seen.member.role,
             created_at: seen.member.created_at,
         }
     }

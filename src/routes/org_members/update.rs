@@ -1,7 +1,7 @@
 //! `PATCH /v1/orgs/:id/members/:humanId`: sets what a member is.
 
 use axum::{Json, extract::State};
-use rookery_domain::{ErrorCode, id::HumanId};
+use rookery_domain::{ErrorCode, id::HumanId, orgs::OrgRole};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -13,7 +13,7 @@ use crate::{
         body::{BodyBound, RequestBody, StrictJson, strict::word},
         params::PathId,
     },
-    routes::orgs::record::OrgRoleBody,
+    openapi::words,
     state::AppState,
 };
 
@@ -26,7 +26,8 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLar
 pub struct OrgMemberPatch {
     /// The role.
     #[serde(deserialize_with = "word")]
-    role: OrgRoleBody,
+    #[schema(value_type = words::OrgRoleBody)]
+    role: OrgRole,
 }
 
 impl RequestBody for OrgMemberPatch {
@@ -49,7 +50,7 @@ pub async fn update(
     StrictJson(body): StrictJson<OrgMemberPatch>,
 ) -> ApiResult<Json<OrgMemberBody>> {
     let OrgAdmin { org, account, .. } = caller;
-    let role = body.role.into();
+    let role = body.role;
     let member = state.rooms.directory.set_org_role(org, account, human, role).await?;
     Ok(Json(OrgMemberBody::of(&member)))
 }

@@ -14,7 +14,7 @@ use crate::{
         body::{BodyBound, RequestBody},
         idempotency::ShownOnce,
     },
-    openapi::ids,
+    openapi::{ids, words},
 };
 
 /// An organization, as one of its members sees it.
@@ -26,7 +26,8 @@ pub struct OrgBody {
     /// Its name.
     name: String,
     /// What the caller is there.
-    role: OrgRoleBody,
+    #[schema(value_type = words::OrgRoleBody)]
+    role: OrgRole,
     /// How many are in it, the caller included.
     member_count: usize,
     /// The account that is billed for it; always one of its members.
@@ -49,17 +50,6 @@ pub struct BillingAccount {
     name: Option<String>,
 }
 
-/// What a member is in an organization. An admin changes it, and acts as the owner of its apps; a
-/// plain member sees it and its members, and is a stranger to its apps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum OrgRoleBody {
-    /// Changes it, and acts as the owner of its apps.
-    Admin,
-    /// Sees it and its members.
-    Member,
-}
-
 /// The name of an organization.
 #[derive(Debug, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -73,24 +63,6 @@ impl RequestBody for OrgNameBody {
     const BOUND: BodyBound = BodyBound::Small;
 }
 
-impl From<OrgRole> for OrgRoleBody {
-    fn from(role: OrgRole) -> Self {
-        match role {
-            OrgRole::Admin => Self::Admin,
-            OrgRole::Member => Self::Member,
-        }
-    }
-}
-
-impl From<OrgRoleBody> for OrgRole {
-    fn from(role: OrgRoleBody) -> Self {
-        match role {
-            OrgRoleBody::Admin => Self::Admin,
-            OrgRoleBody::Member => Self::Member,
-        }
-    }
-}
-
 impl OrgBody {
     /// The record for one of the members.
     #[must_use]
@@ -99,7 +71,7 @@ impl OrgBody {
         Self {
             id: org.id,
             name: org.name.clone(),
-            role: seen.role.into(),
+            role: seen.role,
             member_count: seen.members,
             billing_account: BillingAccount { id: org.billing, name: seen.billing_name.clone() },
             created_at: org.created_at,

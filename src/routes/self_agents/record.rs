@@ -1,13 +1,13 @@
 //! The record of an agent in answers to its human.
 
-use rookery_actors::directory::AgentRecord;
+use rookery_actors::directory::{AgentRecord, KeyState};
 use rookery_domain::{Timestamp, id::AgentId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    openapi::ids,
-    routes::keys::record::{KeyView, StateView},
+    openapi::{ids, words},
+    routes::keys::record::KeyView,
 };
 
 /// An agent of the human.
@@ -19,7 +19,8 @@ pub struct OwnAgent {
     /// Its name.
     name: String,
     /// What its keys can do: `active` with any active key, else `paused` with any paused one.
-    state: StateView,
+    #[schema(value_type = words::StateView)]
+    state: KeyState,
     /// When it registered.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -38,7 +39,7 @@ impl OwnAgent {
         Self {
             id: agent.id,
             name: agent.name.clone(),
-            state: record.state().into(),
+            state: record.state(),
             created_at: agent.created_at,
             claimed_at: agent.claimed_at,
             keys: record.keys.iter().map(KeyView::of).collect(),

@@ -1,7 +1,7 @@
 //! `GET /v1/self/apps/deleted`: the human's trash.
 
 use axum::extract::State;
-use rookery_actors::control::{AppList, AppsOf, Shown};
+use rookery_actors::control::{AppList, AppsOf, ShownStatus};
 use rookery_domain::ErrorCode;
 
 use super::{list::page, record::OwnApp};
@@ -26,7 +26,7 @@ pub async fn list_deleted_apps(
     State(state): State<AppState>,
     StrictQuery(query): StrictQuery<Paging>,
 ) -> ApiResult<Page<OwnApp>> {
-    let wanted = AppList { shown: Some(Shown::Deleted), ..AppList::default() };
+    let wanted = AppList { shown: Some(ShownStatus::Deleted), ..AppList::default() };
     let of = AppsOf::Run(caller.human);
     page(&state, caller, "/v1/self/apps/deleted", of, wanted, query).await
 }

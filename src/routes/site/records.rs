@@ -1,6 +1,6 @@
 //! What pages read of the API's records: the members that they show, and no more.
 
-use rookery_actors::{control::Shown, directory::KeyState};
+use rookery_actors::{control::ShownStatus, directory::KeyState};
 use rookery_domain::{
     id::{AgentId, AppId, OrgId},
     manifest::Visibility,
@@ -31,7 +31,7 @@ pub struct App {
     /// The link that lets visitors in.
     pub share_url: Option<String>,
     /// What it does.
-    pub status: Shown,
+    pub status: ShownStatus,
     /// The current version.
     pub version: u32,
     /// Who reaches its page.
@@ -93,15 +93,15 @@ impl App {
     /// From when on it may be destroyed with its data, being closed for good: its owner's account was.
     #[must_use]
     pub fn ends_at(&self) -> Option<&At> {
-        self.purge_at.as_ref().filter(|_| self.status == Shown::Closed)
+        self.purge_at.as_ref().filter(|_| self.status == ShownStatus::Closed)
     }
 
     /// Whether anybody is shown the app itself: it is neither in the trash nor taken down.
     #[must_use]
     pub fn opens(&self) -> bool {
         match self.status {
-            Shown::Live | Shown::Dormant => true,
-            Shown::Deleted | Shown::Closed => false,
+            ShownStatus::Live | ShownStatus::Dormant => true,
+            ShownStatus::Deleted | ShownStatus::Closed => false,
         }
     }
 
@@ -109,10 +109,10 @@ impl App {
     #[must_use]
     pub fn state(&self) -> &'static str {
         match self.status {
-            Shown::Live => "Awake",
-            Shown::Dormant => "Asleep",
-            Shown::Deleted => "In the trash",
-            Shown::Closed => "Taken down",
+            ShownStatus::Live => "Awake",
+            ShownStatus::Dormant => "Asleep",
+            ShownStatus::Deleted => "In the trash",
+            ShownStatus::Closed => "Taken down",
         }
     }
 

@@ -1,6 +1,6 @@
 //! The frame of an app's pages: which app, what the human is to it, which page this is.
 
-use rookery_actors::control::Shown;
+use rookery_actors::control::ShownStatus;
 use rookery_domain::{Error, ErrorCode, id::OrgId};
 use serde::{Deserialize, de::IgnoredAny};
 
@@ -179,7 +179,7 @@ impl AppPage {
     /// Whether the app was taken down: it can be read, and nothing else.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.app.status == Shown::Closed
+        self.app.status == ShownStatus::Closed
     }
 
     /// Whether anybody is shown the app itself.
@@ -191,6 +191,6 @@ impl AppPage {
     /// Whether the app is in the trash.
     #[must_use]
     pub fn is_deleted(&self) -> bool {
-        self.app.status == Shown::Deleted
+        self.app.status == ShownStatus::Deleted
     }
 }

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
-use rookery_actors::control::Shown;
+use rookery_actors::control::ShownStatus;
 use rookery_domain::manifest::Visibility;
 
 use super::app_page::{AppPage, Tab};
