@@ -58,9 +58,10 @@ pub(crate) fn addresses(child: &mut Child) -> (SocketAddr, SocketAddr) {
     (site.parse().unwrap(), ops.trim_end_matches(')').parse().unwrap())
 }
 
-fn terminate(child: &Child) {
+/// Sends a signal, as `kill` names it.
+pub fn signal(child: &Child, name: &str) {
     let pid = child.id().to_string();
-    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
 }
 
 #[tokio::test]
@@ -80,7 +81,7 @@ async fn the_server_prints_three_lines_and_ends_with_0_at_sigterm() {
     let client = reqwest::Client::new();
     let answer = Answer::of(client.get(format!("http://{address}/alive"))).await;
     assert_eq!(answer.status, 200);
-    terminate(&child);
+    signal(&child, "-TERM");
     let status = tokio::task::spawn_blocking(move || child.wait()).await.unwrap().unwrap();
     assert_eq!(status.code(), Some(0));
     assert!(lines.next().is_none(), "three lines and no more");
@@ -93,7 +94,7 @@ fn the_demo_shows_each_request_as_a_curl_line_that_works_when_pasted() {
     let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     let lines: Vec<_> = lines.take_while(|line| !line.starts_with("The apps go on")).collect();
     let pasted = paste(&lines);
-    terminate(&child);
+    signal(&child, "-TERM");
     assert_eq!(child.wait().unwrap().code(), Some(0));
 
     let is_answer =
@@ -168,7 +169,7 @@ async fn a_request_has_one_line_that_names_its_route_and_trace_but_not_its_path(
         let request = request.header("traceparent", format!("00-{trace}-00f067aa0ba902b7-01"));
         Answer::of(request.bearer_auth("canary")).await;
     }
-    terminate(&child);
+    signal(&child, "-TERM");
     let out = tokio::task::spawn_blocking(move || child.wait_with_output()).await.unwrap();
     let log = String::from_utf8(out.unwrap().stderr).unwrap();
     assert!(!log.contains("canary"), "{log}");
@@ -349,7 +350,7 @@ async fn connections_may_take_more_files_than_a_shell_hands_out() {
         answered.expect("it has a permit");
         open.push(connection);
     }
-    terminate(&child);
+    signal(&child, "-TERM");
     assert!(child.wait().unwrap().success());
 }
 
@@ -374,7 +375,7 @@ async fn connections_leave_files_to_the_database_and_to_operators() {
     assert_eq!(Answer::of(page).await.status, 404);
     Answer::of(client.get(url("/ready"))).await.expect(200);
     Answer::of(client.get(format!("http://{ops}/alive"))).await.expect(200);
-    terminate(&child);
+    signal(&child, "-TERM");
     let out = child.wait_with_output().unwrap();
     let log = String::from_utf8(out.stderr).unwrap();
     assert!(log.contains("server.connections_max is lowered"), "{log}");

@@ -1,10 +1,6 @@
 //! The process when it is told to end, and what it says of bytes that are no request.
 
-use std::{
-    net::SocketAddr,
-    process::{Child, Command},
-    time::Duration,
-};
+use std::{net::SocketAddr, process::Child, time::Duration};
 
 use reqwest::Method;
 use rookery_testkit::until_async;
@@ -17,7 +13,7 @@ use tokio::{
 use crate::{
     harness::{Answer, RawConnection, TestServer, apps::guestbook},
     ops::metrics::samples,
-    process::{addresses, rookery, rookery_by},
+    process::{addresses, rookery, rookery_by, signal},
 };
 
 /// For what happens at once.
@@ -25,11 +21,6 @@ const TOO_LONG: Duration = Duration::from_secs(20);
 
 /// A script that starts it with no signal ignored, also where the tests run in the background.
 const AS_FROM_A_TERMINAL: &str = "exec env --default-signal=HUP,INT \"$0\"";
-
-fn signal(child: &Child, name: &str) {
-    let pid = child.id().to_string();
-    assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
-}
 
 /// The exit code and what was said on standard error.
 async fn end_of(child: Child) -> (Option<i32>, String) {

@@ -139,7 +139,7 @@ fn an_app_that_must_not_start_is_found_as_its_last_commit_left_it() {
             let (share, timezone) = (None, None);
             let op = AppOp::Settings { visibility: Some(visibility), share, timezone, org: None };
             let (lost, ()) = tokio::join!(app.apply(bench.caller.clone(), Op::App(op)), async {
-                until("a group with the writer", || bench.store.held() > 0).await;
+                bench.until_held().await;
                 app.inject_panic();
             });
             assert_eq!(lost.unwrap_err().details.unwrap()["outcome"], "unknown");

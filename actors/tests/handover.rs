@@ -7,7 +7,6 @@ use rookery_domain::{
     id::{HumanId, TransferId},
     principal::Caller,
 };
-use rookery_testkit::until;
 
 use super::support::{Bench, Fate, expect_panics, paused};
 
@@ -20,11 +19,6 @@ async fn accept(bench: &Bench, app: &rookery_actors::AppHandle, to: HumanId) -> 
     let acceptance =
         Acceptance { transfer: TransferId::new(), offered_by: bench.owner, to, account };
     app.apply(Caller::System, Op::App(AppOp::HandOver(acceptance))).await
-}
-
-/// Waits until a group is with the writer.
-async fn held(bench: &Bench) {
-    until("a commit that is held", || bench.store.held() > 0).await;
 }
 
 #[track_caller]
@@ -63,7 +57,7 @@ fn both_accounts_count_what_is_theirs_however_the_commit_ends() {
             }
             bench.store.hold();
             let (accepted, ()) = tokio::join!(accept(&bench, &app, to), async {
-                held(&bench).await;
+                bench.until_held().await;
                 assert!(bench.store.end(fate));
             });
             let committed = fate == Fate::Commit;
@@ -93,7 +87,7 @@ fn a_crash_between_decision_and_commit_leaves_both_accounts_right() {
             }
             bench.store.hold();
             let (accepted, ()) = tokio::join!(accept(&bench, &app, to), async {
-                held(&bench).await;
+                bench.until_held().await;
                 app.inject_panic();
             });
             let error = accepted.expect_err("nobody knows");
@@ -120,7 +114,7 @@ fn an_acceptance_that_loses_its_race_takes_no_write_with_it() {
                 (Fate::Commit, "the row behind it"),
             ];
             for (fate, what) in fates {
-                held(&bench).await;
+                bench.until_held().await;
                 assert_eq!(app.record().owner, bench.owner, "nothing undecided is seen");
                 assert!(bench.store.end(fate), "{what} has a group of its own");
             }

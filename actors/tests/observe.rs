@@ -37,7 +37,7 @@ fn every_message_is_counted_once_by_kind_and_outcome() {
         bench.store.hold();
         let asked = bench.create(&app, "d");
         let left = async {
-            until("a commit that is held", || bench.store.held() > 0).await;
+            bench.until_held().await;
         };
         tokio::select! { _ = asked => panic!("it was held"), () = left => {} }
 

@@ -6,7 +6,6 @@ use rookery_actors::{
     app::message::{AppOp, Op},
 };
 use rookery_domain::{ErrorCode, limits::Limits, principal::Caller};
-use rookery_testkit::until;
 
 use super::support::{Bench, Fate, create, delete, paused, row};
 
@@ -25,10 +24,6 @@ async fn full() -> (Bench, AppHandle, AppHandle) {
     (bench, one, other)
 }
 
-async fn held(bench: &Bench) {
-    until("a commit that is held", || bench.store.held() > 0).await;
-}
-
 #[test]
 fn a_row_makes_room_in_other_apps_once_its_deletion_is_durable() {
     for fate in [Fate::Commit, Fate::Refuse] {
@@ -37,7 +32,7 @@ fn a_row_makes_room_in_other_apps_once_its_deletion_is_durable() {
             bench.store.hold();
             let deleting = one.apply(bench.caller.clone(), delete("a"));
             let (deleted, ()) = tokio::join!(deleting, async {
-                held(&bench).await;
+                bench.until_held().await;
                 let refused = bench.create(&other, "c").await.expect_err("no room yet");
                 assert_eq!(refused.code, ErrorCode::AccountQuotaExceeded, "{refused:?}");
                 assert!(bench.store.end(fate));
@@ -48,7 +43,7 @@ fn a_row_makes_room_in_other_apps_once_its_deletion_is_durable() {
             assert_eq!(counted, if committed { 1 } else { 2 }, "{fate:?}");
             let (created, ()) = tokio::join!(bench.create(&other, "c"), async {
                 if committed {
-                    held(&bench).await;
+                    bench.until_held().await;
                     assert!(bench.store.end(Fate::Commit));
                 }
             });
@@ -65,14 +60,14 @@ fn an_app_fills_the_room_that_it_makes_itself_at_once() {
         bench.store.hold();
         let others = async {
             // The deletion is with the writer while these are decided behind it.
-            held(&bench).await;
+            bench.until_held().await;
             tokio::join!(
                 app.apply(bench.caller.clone(), create("c", "{}")),
                 app.apply(bench.caller.clone(), create("d", "{}")),
                 async {
                     tokio::task::yield_now().await;
                     for _ in 0..2 {
-                        held(&bench).await;
+                        bench.until_held().await;
                         bench.store.end(Fate::Commit);
                     }
                 },
@@ -95,7 +90,7 @@ fn an_app_in_the_trash_makes_room_once_that_is_durable() {
         bench.store.hold();
         let op = Op::App(AppOp::Delete);
         let (trashed, ()) = tokio::join!(one.apply(Caller::System, op), async {
-            held(&bench).await;
+            bench.until_held().await;
             let refused = bench.create(&other, "c").await.expect_err("no room yet");
             assert_eq!(refused.code, ErrorCode::AccountQuotaExceeded, "{refused:?}");
             assert!(bench.store.end(Fate::Refuse));

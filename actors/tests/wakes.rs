@@ -135,7 +135,7 @@ fn a_wake_that_takes_too_long_is_refused() {
         bench.store.hold();
         let (caller, row) = (bench.caller.clone(), create("k", "{}"));
         let held = tokio::spawn(async move { other.apply(caller, row).await });
-        until("a group that no wake overtakes", || bench.store.held() > 0).await;
+        bench.until_held().await;
         let limit = RuntimeOptions::default().request_timeout + Duration::from_secs(1);
         let woken = tokio::time::timeout(limit, app.wake()).await.expect("it is answered in time");
         assert_eq!(woken.unwrap_err().code, ErrorCode::Unavailable);

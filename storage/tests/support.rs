@@ -147,14 +147,12 @@ pub(crate) async fn open_session(db: &Db, hash: SecretHash, now: Timestamp) -> O
     })
 }
 
-/// The agents of a human.
 pub(crate) async fn agents_of(db: &Db, owner: HumanId) -> Vec<Agent> {
     let mut agents = agents(db).await;
     agents.retain(|agent| agent.owner == Some(owner));
     agents
 }
 
-/// The agent with this id.
 pub(crate) async fn known_agent(db: &Db, id: AgentId) -> Option<Agent> {
     agents(db).await.into_iter().find(|agent| agent.id == id)
 }
@@ -198,7 +196,6 @@ pub(crate) fn writer() -> Principal {
     Principal::new(PrincipalKind::Agent, AgentId::new().uuid())
 }
 
-/// A row at this key.
 pub(crate) fn row(key: &str, data: &str) -> Arc<Row> {
     Arc::new(Row {
         text: RowText::new(key, data),

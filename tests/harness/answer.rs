@@ -52,6 +52,19 @@ impl Answer {
         value.to_str().expect("a header in ASCII")
     }
 
+    /// The cookie that it sets, as a browser sends it back: `name=value`.
+    pub fn cookie(&self) -> String {
+        let cookie = self.header("set-cookie");
+        cookie.split(';').next().expect("a cookie").to_owned()
+    }
+
+    /// The session of the site that it begins, as that cookie.
+    pub fn session(&self) -> Option<String> {
+        let cookies = self.headers.get_all("set-cookie").iter();
+        let mut pairs = cookies.filter_map(|it| it.to_str().ok()?.split(';').next());
+        pairs.find(|pair| pair.starts_with("service_session=")).map(str::to_owned)
+    }
+
     /// The body as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text)
@@ -90,6 +103,31 @@ impl Answer {
         assert_eq!(self.header("content-type"), "application/json");
         error.clone()
     }
+}
+
+/// How many of the answers to a race have this status; everybody else is told this code.
+#[track_caller]
+pub fn won(answers: &[Answer], status: u16, code: ErrorCode) -> usize {
+    let (winners, losers): (Vec<_>, Vec<_>) =
+        answers.iter().partition(|answer| answer.status == status);
+    for loser in losers {
+        loser.error(code);
+    }
+    winners.len()
+}
+
+/// The keys of the rows on a page of a list.
+#[track_caller]
+pub fn keys(page: &Value) -> Vec<&str> {
+    let items = page["items"].as_array().expect("items");
+    items.iter().map(|row| row["key"].as_str().expect("a key")).collect()
+}
+
+/// The types of the events on a page of a feed.
+#[track_caller]
+pub fn kinds(page: &Value) -> Vec<&str> {
+    let events = page["events"].as_array().expect("events").iter();
+    events.map(|event| event["type"].as_str().expect("a type")).collect()
 }
 
 /// `value` with ids, times and addresses of this run replaced by what they are, for snapshots.

@@ -16,9 +16,9 @@ use std::{
     sync::Arc,
 };
 
-pub use answer::{Answer, forged, redact};
+pub use answer::{Answer, forged, keys, kinds, redact, won};
 pub use directory::TestDirectory;
-pub use people::{Agent, Human, encoded, session_of};
+pub use people::{Agent, Human, encoded};
 pub use raw::RawConnection;
 use reqwest::{Client, Method, RequestBuilder};
 use rookery::{
@@ -26,6 +26,7 @@ use rookery::{
     config::{self, Config, Environment},
     state::AppState,
 };
+use rookery_actors::WorkerKind;
 use rookery_domain::{ErrorCode, Timestamp, time::Clock};
 use rookery_storage::faults::Faults;
 use rookery_testkit::{Database, until, until_async};
@@ -74,6 +75,11 @@ impl TestServer {
     /// workers that come when a test asks for them: however long it takes, none comes between.
     pub async fn start() -> Self {
         Self::builder().start().await
+    }
+
+    /// Has a worker do its round now; how much it did.
+    pub async fn round(&self, worker: WorkerKind) -> u64 {
+        self.state().rooms.runtime.workers().run(worker).await.expect("a round")
     }
 
     /// A server to be changed first.

@@ -9,7 +9,7 @@ use std::{
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 
-use super::{Answer, session_of};
+use super::Answer;
 
 /// A running server process.
 pub struct Process {
@@ -66,10 +66,8 @@ impl Process {
     }
 
     /// Ends it in order.
-    pub fn terminate(mut self) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill").success());
-        assert!(self.child.wait().expect("it ends").success());
+    pub fn terminate(self) {
+        assert_eq!(self.end(), Some(0));
     }
 
     /// Has it end, unless it does so by itself; its exit code.
@@ -96,7 +94,7 @@ impl Process {
         let token = token.split_whitespace().next().expect("a token");
         let verified =
             Answer::of(self.client.get(url(&format!("/v1/auth/verify?token={token}")))).await;
-        session_of(&verified)
+        verified.cookie()
     }
 
     /// The key of an agent that a new human has claimed.

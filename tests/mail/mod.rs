@@ -12,7 +12,7 @@ use rookery_domain::email::Email;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::harness::{Answer, Builder, Human, TestServer, encoded, services::Service, session_of};
+use crate::harness::{Answer, Builder, Human, TestServer, encoded, services::Service};
 
 /// What the mail servers want to hear.
 const USER: &str = "rookery:a%20secret%3A%20of%2Fthe%20tests@";
@@ -73,7 +73,7 @@ impl Post {
         let token = token_of(mail["text"].as_str().expect("a text"));
         let answer = server.get(&format!("/v1/auth/verify?token={token}")).await;
         assert_eq!(answer.status, 303, "{}", answer.text);
-        Human { email: email.to_owned(), cookie: session_of(&answer) }
+        Human { email: email.to_owned(), cookie: answer.cookie() }
     }
 }
 
@@ -100,7 +100,7 @@ async fn sign_in_without_mail(server: &TestServer, email: &str) -> Human {
     let token = server.state().rooms.directory.request_link(&address, None).await.expect("a link");
     let answer = server.get(&format!("/v1/auth/verify?token={}", token.expose())).await;
     assert_eq!(answer.status, 303, "{}", answer.text);
-    Human { email: email.to_owned(), cookie: session_of(&answer) }
+    Human { email: email.to_owned(), cookie: answer.cookie() }
 }
 
 /// The token of the link in a mail's text.

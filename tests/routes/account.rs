@@ -260,7 +260,7 @@ async fn a_deleted_account_is_gone_at_once_and_its_apps_after_their_time() {
     };
     assert!(!slug_is_free(&server).await);
     server.state().clock.set(START.plus_seconds(31 * DAY_S));
-    server.state().rooms.runtime.workers().run(WorkerKind::Sweeper).await.unwrap();
+    server.round(WorkerKind::Sweeper).await;
     // The app is gone, and its slug is the closed account's for ever.
     assert!(!slug_is_free(&server).await);
     let slug = app["slug"].as_str().expect("a slug");

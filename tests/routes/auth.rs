@@ -7,7 +7,7 @@ use reqwest::Method;
 use rookery_domain::ErrorCode;
 use serde_json::json;
 
-use crate::harness::{Answer, START, TestServer, encoded, rounds, session_of};
+use crate::harness::{Answer, START, TestServer, encoded, rounds};
 
 /// Clicks that race for one link.
 const RACERS: usize = 64;
@@ -66,8 +66,7 @@ async fn a_mailed_link_signs_in_and_leads_on() {
     let (_, attributes) = cookie.split_once("; ").unwrap();
     assert_eq!(attributes, "Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax");
     assert!(cookie.starts_with("service_session=rk_sess_"), "{cookie}");
-    let agents =
-        server.request(Method::GET, "/v1/self/agents").header("cookie", session_of(&answer));
+    let agents = server.request(Method::GET, "/v1/self/agents").header("cookie", answer.cookie());
     Answer::of(agents).await.expect(200);
 }
 
@@ -96,7 +95,7 @@ async fn who_is_led_to_a_link_from_elsewhere_is_asked_first() {
     // Nothing was spent, and the button of the page works.
     let signed_in = led_from("same-origin").await;
     assert_eq!((signed_in.status, signed_in.header("location")), (303, "/device"));
-    assert!(session_of(&signed_in).starts_with("service_session=rk_sess_"));
+    assert!(signed_in.cookie().starts_with("service_session=rk_sess_"));
 }
 
 #[tokio::test]
@@ -241,7 +240,7 @@ async fn a_session_slides_for_30_days_and_its_cookie_with_it() {
     let style = Answer::of(server.by(&human, Method::GET, &path)).await;
     assert!(style.header("cache-control").starts_with("public"), "{path}: {}", style.status);
     assert!(!style.headers.contains_key("set-cookie"));
-    assert_eq!(session_of(&look().await), human.cookie);
+    assert_eq!(look().await.cookie(), human.cookie);
     server.state().clock.set(START.plus_seconds(58 * day));
     look().await.expect(200);
     let server = server.restart().await;

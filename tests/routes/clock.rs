@@ -11,7 +11,7 @@ use rookery_domain::{
 use serde_json::{Value, json};
 
 use super::rows::{OWNER, Rows};
-use crate::harness::{Agent, Answer, START, TestServer, encoded};
+use crate::harness::{Agent, Answer, START, TestServer, encoded, keys};
 
 /// Seconds of ten years: how far the clock is ahead.
 const AHEAD_S: i64 = 3_650 * DAY_S;
@@ -20,15 +20,6 @@ const BEHIND_S: i64 = 60 * DAY_S;
 
 fn at(rows: &Rows, seconds: i64) {
     rows.server.state().clock.set(START.plus_seconds(seconds));
-}
-
-async fn run(server: &TestServer, worker: WorkerKind) {
-    server.state().rooms.runtime.workers().run(worker).await.expect("a round");
-}
-
-fn keys(page: &Value) -> Vec<&str> {
-    let items = page["items"].as_array().expect("rows");
-    items.iter().map(|row| row["key"].as_str().expect("a key")).collect()
 }
 
 /// The keys of a list, read with so many rows on a page.
@@ -132,11 +123,11 @@ async fn retention_keeps_what_was_written_after_a_clock_was_ahead() {
     }
     let shown = rows.get("kept/retention").await.expect(200);
     assert_eq!(shown["prune"]["rows"], 2);
-    run(&rows.server, WorkerKind::RowRetention).await;
+    rows.server.round(WorkerKind::RowRetention).await;
     assert_eq!(keys(&rows.get("kept").await.expect(200)), ["after-1", "after-2"]);
     // Their age is counted as that of any other.
     at(&rows, 90 * DAY_S + 1);
-    run(&rows.server, WorkerKind::RowRetention).await;
+    rows.server.round(WorkerKind::RowRetention).await;
     assert_eq!(keys(&rows.get("kept").await.expect(200)), [""; 0]);
 }
 
@@ -154,7 +145,7 @@ async fn the_trash_is_emptied_in_time_after_a_clock_was_ahead() {
     }
     assert_eq!(keys(&rows.get("entries/deleted").await.expect(200)), ["after", "kept"]);
     at(&rows, 30 * DAY_S + 1);
-    run(&rows.server, WorkerKind::Sweeper).await;
+    rows.server.round(WorkerKind::Sweeper).await;
     assert_eq!(rows.get("entries/deleted").await.expect(200)["items"], json!([]));
 }
 
@@ -176,7 +167,7 @@ async fn what_is_deleted_while_the_clock_is_slow_is_not_destroyed_when_it_is_rig
     within(&shown["deleted_at"], 0);
     within(&shown["purge_at"], 30 * DAY_S);
     at(&rows, 60);
-    run(server, WorkerKind::Sweeper).await;
+    server.round(WorkerKind::Sweeper).await;
     call(Method::POST, "/restore").await.expect(200);
     rows.post("entries/row/restore", json!({})).await.expect(200);
     assert_eq!(rows.get("entries/count").await.expect(200)["count"], 2);
@@ -239,7 +230,7 @@ async fn from_its_end_on_nothing_brings_a_deleted_app_back_though_nobody_has_swe
     for list in lists {
         assert_eq!(listed(list).await, 0, "{list}");
     }
-    run(server, WorkerKind::Sweeper).await;
+    server.round(WorkerKind::Sweeper).await;
     call(Method::GET, "?include_deleted=true").await.error(ErrorCode::AppNotFound);
 }
 

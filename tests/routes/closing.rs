@@ -17,11 +17,6 @@ use crate::harness::{Answer, TestServer};
 
 const SELF: &str = "/v1/self";
 
-async fn close(server: &TestServer, who: &Person) -> Answer {
-    let body = json!({"confirm_email": who.human.email});
-    server.ask(who, Method::DELETE, SELF, body).await
-}
-
 /// The members of the app at `app`, behind its owner, as `by` sees them.
 async fn members(server: &TestServer, by: &Person, app: &str) -> Vec<Value> {
     let list = server.tell(by, Method::GET, &format!("{app}/members"), Value::Null).await;
@@ -40,7 +35,7 @@ async fn the_last_admin_of_others_cannot_leave_and_nothing_of_the_account_has_ch
     let app = server.app_with_rows(&ada, 1).await;
     let (shared, alone) = (server.org(&ada).await, server.org(&ada).await);
     server.join(&shared, &ada, &bob, "member").await;
-    let refused = close(&server, &ada).await.error(ErrorCode::Conflict);
+    let refused = server.close(&ada).await.error(ErrorCode::Conflict);
     assert_eq!(refused["details"], json!({"org_id": id_of(&shared)}));
     let profile = server.ask(&ada, Method::GET, "/v1/self/profile", Value::Null).await.expect(200);
     assert_eq!(profile["email"], ada.human.email);
@@ -50,7 +45,7 @@ async fn the_last_admin_of_others_cannot_leave_and_nothing_of_the_account_has_ch
     server.tell(&ada, Method::POST, &format!("{app}/wake"), Value::Null).await.expect(200);
 
     server.set_role(&shared, &ada, &bob, "admin").await.expect(200);
-    assert_eq!(close(&server, &ada).await.status, 204);
+    assert_eq!(server.close(&ada).await.status, 204);
     let org = server.ask(&bob, Method::GET, &shared, Value::Null).await.expect(200);
     assert_eq!((&org["role"], &org["member_count"]), (&json!("admin"), &json!(1)));
     assert_eq!(org["billing_account"]["id"], bob.id);
@@ -68,7 +63,7 @@ async fn of_two_last_admins_that_close_at_once_one_stays_for_the_others() {
         let org = server.org(&ada).await;
         server.join(&org, &ada, &bob, "admin").await;
         server.join(&org, &ada, &cyd, "member").await;
-        let closings = (0..64).map(|n| close(&server, if n % 2 == 0 { &ada } else { &bob }));
+        let closings = (0..64).map(|n| server.close(if n % 2 == 0 { &ada } else { &bob }));
         let answers = join_all(closings).await;
         let closed = answers.iter().filter(|answer| answer.status == 204).count();
         assert_eq!(closed, 1);
@@ -94,11 +89,11 @@ async fn whoever_closes_an_account_is_a_member_of_no_app_any_more() {
     }
     let deleted = server.tell(&ada, Method::DELETE, &trashed, Value::Null).await;
     assert!(deleted.status < 300, "{}", deleted.text);
-    assert_eq!(close(&server, &bob).await.status, 204);
+    assert_eq!(server.close(&bob).await.status, 204);
     assert_eq!(members(&server, &ada, &open).await, [Value::Null; 0]);
     // Of an app in the trash the sweeper finds it, when the app is back.
     server.tell(&ada, Method::POST, &format!("{trashed}/restore"), Value::Null).await.expect(200);
-    server.state().rooms.runtime.workers().run(WorkerKind::Sweeper).await.unwrap();
+    server.round(WorkerKind::Sweeper).await;
     assert_eq!(members(&server, &ada, &trashed).await, [Value::Null; 0]);
     // Whoever proves the address afterwards is somebody else, and no member.
     let again = server.person("bob").await;
@@ -116,7 +111,7 @@ async fn an_app_that_could_not_be_closed_with_its_account_is_closed_soon() {
     let ada = server.person("ada").await;
     let app = server.app_with_rows(&ada, 1).await;
     let id = app.rsplit('/').next().expect("an id").parse().expect("an id");
-    assert_eq!(close(&server, &ada).await.status, 204);
+    assert_eq!(server.close(&ada).await.status, 204);
     let apps = server.state().rooms.apps();
     until_async("the app is closed", async || {
         apps.by_id(id).await.expect("it is there").record().status == AppStatus::Closed
@@ -130,7 +125,7 @@ async fn an_offer_ends_with_the_account_that_made_it() {
     let (ada, bob) = (server.person("ada").await, server.person("bob").await);
     let app = server.app_with_rows(&ada, 1).await;
     let offer = server.offer(&ada, &app, &bob).await;
-    assert_eq!(close(&server, &ada).await.status, 204);
+    assert_eq!(server.close(&ada).await.status, 204);
     assert_eq!(server.offered(&bob).await, [Value::Null; 0]);
     server.decide(&bob, &offer, "accept").await.error(ErrorCode::AppClosed);
     let own = server.ask(&bob, Method::GET, "/v1/self/apps", Value::Null).await.expect(200);
@@ -166,7 +161,7 @@ async fn no_credential_reads_for_an_account_that_is_closed() {
         Answer::of(request.bearer_auth(&token))
     };
     read("/collections/entries").await.expect(200);
-    assert_eq!(close(&server, &ada).await.status, 204);
+    assert_eq!(server.close(&ada).await.status, 204);
     for path in ["/collections/entries", "/feed"] {
         read(path).await.error(ErrorCode::AppClosed);
     }
@@ -221,5 +216,5 @@ async fn an_account_is_closed_by_its_human_alone_and_with_its_own_address() {
         Answer::of(request).await.error(ErrorCode::CsrfOriginMismatch);
     }
     Answer::of(foreign.json(&body)).await.error(ErrorCode::CsrfOriginMismatch);
-    assert_eq!(close(&server, &ada).await.status, 204);
+    assert_eq!(server.close(&ada).await.status, 204);
 }

@@ -5,12 +5,7 @@ use rookery_domain::{ErrorCode, if_match};
 use serde_json::json;
 
 use super::rows::{OWNER, Rows, SIBLING, STRANGER};
-use crate::harness::{Answer, START, forged, redact};
-
-fn keys(page: &serde_json::Value) -> Vec<String> {
-    let items = page["items"].as_array().expect("items");
-    items.iter().map(|row| row["key"].as_str().expect("a key").to_owned()).collect()
-}
+use crate::harness::{Answer, START, forged, keys, redact};
 
 #[tokio::test]
 async fn a_new_row_is_201_with_its_record_its_place_and_its_tag() {
@@ -344,7 +339,7 @@ async fn rows_of_one_moment_stand_in_the_order_of_their_keys() {
             loop {
                 let page = rows.get(&format!("entries?{sort}limit={limit}{cursor}")).await;
                 let page = page.expect(200);
-                seen.extend(keys(&page));
+                seen.extend(keys(&page).into_iter().map(str::to_owned));
                 let Some(next) = page["next_cursor"].as_str() else { break };
                 cursor = format!("&cursor={next}");
             }

@@ -52,16 +52,10 @@ impl World {
 
     /// The account that a sign-in led to.
     async fn profile(&self, answer: &Answer) -> Value {
-        let cookie = session(answer).expect("a session");
+        let cookie = answer.session().expect("a session");
         let human = Human { email: String::new(), cookie };
         Answer::of(self.server.by(&human, Method::GET, "/v1/self/profile")).await.expect(200)
     }
-}
-
-fn session(answer: &Answer) -> Option<String> {
-    let cookies = answer.headers.get_all("set-cookie").iter();
-    let mut pairs = cookies.filter_map(|it| it.to_str().ok()?.split(';').next());
-    pairs.find(|pair| pair.starts_with("service_session=")).map(str::to_owned)
 }
 
 #[tokio::test]
@@ -104,14 +98,14 @@ async fn a_token_that_is_wrong_in_one_thing_signs_nobody_in() {
     ] {
         let answer = world.sign_in(lie, "").await;
         let error = answer.error(ErrorCode::Unauthorized);
-        assert_eq!(session(&answer), None, "{lie}");
+        assert_eq!(answer.session(), None, "{lie}");
         let message = error["message"].as_str().unwrap();
         assert!(!message.contains("victim") && !message.contains("secret"), "{lie}: {message}");
     }
     for failure in ["a failure", "without end"] {
         let answer = world.sign_in(failure, "").await;
         answer.error(ErrorCode::Unavailable);
-        assert_eq!(session(&answer), None, "{failure}");
+        assert_eq!(answer.session(), None, "{failure}");
     }
     // Another provider's answer, mixed in (RFC 9207).
     let mixed = world.sign_in("honest", "&iss=https%3A%2F%2Faccounts.example.org").await;
@@ -128,10 +122,10 @@ async fn an_answer_without_a_name_is_not_believed_of_a_provider_that_always_says
     world.say("who answers", "").await;
     let nameless = world.sign_in("honest", "").await;
     nameless.error(ErrorCode::Unauthorized);
-    assert_eq!(session(&nameless), None);
+    assert_eq!(nameless.session(), None);
     let own = format!("&iss={}", encoded(&world.provider.address));
     let honest = world.sign_in("honest", &own).await;
-    assert!(session(&honest).is_some(), "{}", honest.text);
+    assert!(honest.session().is_some(), "{}", honest.text);
 }
 
 #[tokio::test]
@@ -167,7 +161,7 @@ async fn an_address_that_nobody_has_proven_is_shown_to_nobody_and_ends_nothing()
     let Some(world) = World::start().await else { return };
     let server = &world.server;
     let answer = world.sign_in("an unverified address", "").await;
-    let cookie = session(&answer).expect("a session");
+    let cookie = answer.session().expect("a session");
     let mallory = Human { email: "victim@example.org".to_owned(), cookie };
     let ada = server.human("ada@example.org").await;
     let ask = async |who: &Human, method, path: &str, body: Value| {
@@ -208,7 +202,7 @@ async fn what_needs_a_verified_address_says_so_to_an_account_without_one() {
     let body = r#"{"email": "victim@example.org"}"#;
     let offer = server.post(&offer, &agent.key, body).await.expect(201);
     let answer = world.sign_in("an unverified address", "").await;
-    let cookie = session(&answer).expect("a session");
+    let cookie = answer.session().expect("a session");
     let mallory = Human { email: "victim@example.org".to_owned(), cookie };
     let list = Answer::of(server.by(&mallory, Method::GET, "/v1/self/transfers")).await;
     assert!(!list.text.contains(app["slug"].as_str().unwrap()), "{}", list.text);

@@ -90,18 +90,12 @@ impl World {
         let back = self.leave_and_return("", who).await;
         let answer = self.arrive(&back).await;
         assert_eq!(answer.status, 303, "{}", answer.text);
-        Human { email: who.to_owned(), cookie: session(&answer).expect("a session") }
+        Human { email: who.to_owned(), cookie: answer.session().expect("a session") }
     }
 
     async fn profile(&self, human: &Human) -> Value {
         Answer::of(self.server.by(human, Method::GET, "/v1/self/profile")).await.expect(200)
     }
-}
-
-fn session(answer: &Answer) -> Option<String> {
-    let cookies = answer.headers.get_all("set-cookie").iter();
-    let mut pairs = cookies.filter_map(|it| it.to_str().ok()?.split(';').next());
-    pairs.find(|pair| pair.starts_with("service_session=")).map(str::to_owned)
 }
 
 #[tokio::test]
@@ -132,7 +126,7 @@ async fn a_provider_signs_in_and_leads_on() {
     assert_eq!(Answer::of(prefetch.header("sec-purpose", "prefetch")).await.status, 204);
     let answer = world.arrive(&back).await;
     assert_eq!((answer.status, answer.header("location")), (303, "/device"), "{}", answer.text);
-    let ada = Human { email: "ada@example.org".into(), cookie: session(&answer).unwrap() };
+    let ada = Human { email: "ada@example.org".into(), cookie: answer.session().unwrap() };
     let profile = world.profile(&ada).await;
     assert_eq!(profile["email"], "ada@example.org");
     assert_eq!(profile["email_verified"], true);
@@ -175,7 +169,7 @@ async fn a_callback_signs_in_once_however_often_it_comes() {
     assert_eq!(answers.iter().filter(|answer| answer.status == 303).count(), 1);
     for late in answers.iter().filter(|answer| answer.status != 303) {
         late.error(ErrorCode::Unauthorized);
-        assert_eq!(session(late), None);
+        assert_eq!(late.session(), None);
     }
     world.arrive(&back).await.error(ErrorCode::Unauthorized);
 }

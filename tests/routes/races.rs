@@ -15,20 +15,12 @@ use serde_json::json;
 use tokio::task::unconstrained;
 
 use super::rows::{OWNER, Rows};
-use crate::harness::{Answer, TestServer, rounds};
+use crate::harness::{Answer, TestServer, rounds, won};
 
 /// How often a race is run: what shows only now and then gets its chance within a few seconds.
 const ROUNDS: usize = 40;
 /// How long a commit may take at most.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-fn won(answers: &[Answer], status: u16, code: ErrorCode) -> usize {
-    let won = answers.iter().filter(|answer| answer.status == status).count();
-    for loser in answers.iter().filter(|answer| answer.status != status) {
-        loser.error(code);
-    }
-    won
-}
 
 #[tokio::test]
 async fn a_commit_waits_for_no_connection() {

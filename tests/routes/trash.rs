@@ -5,7 +5,7 @@ use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
 
 use super::rows::{OWNER, Rows};
-use crate::harness::TestServer;
+use crate::harness::{TestServer, keys};
 
 /// An app of 1,000 bytes, which has room for as many in its trash.
 async fn small() -> Rows {
@@ -27,12 +27,7 @@ async fn usage(rows: &Rows) -> (u64, u64) {
 /// The keys in the trash, the newest first.
 async fn trash(rows: &Rows) -> Vec<String> {
     let page = rows.get("entries/deleted").await.expect(200);
-    let items = page["items"].as_array().expect("rows");
-    items.iter().map(|row| row["key"].as_str().expect("a key").to_owned()).collect()
-}
-
-async fn run(rows: &Rows, worker: WorkerKind) {
-    rows.server.state().rooms.runtime.workers().run(worker).await.expect("a round");
+    keys(&page).into_iter().map(str::to_owned).collect()
 }
 
 /// Makes rows of 300 bytes and throws them away, a second apart.
@@ -74,7 +69,7 @@ async fn beyond_its_room_the_oldest_rows_leave_the_trash_early() {
     let since = rows.now().await;
     throw_away(&rows, ["k0", "k1", "k2", "k3", "k4"]).await;
     assert_eq!(trash(&rows).await, ["k4", "k3", "k2", "k1", "k0"]);
-    run(&rows, WorkerKind::Sweeper).await;
+    rows.server.round(WorkerKind::Sweeper).await;
     assert_eq!(trash(&rows).await, ["k4", "k3", "k2"]);
     let events = rows.events(&since).await;
     let purged: Vec<_> = events.iter().filter(|event| event["type"] == "row.purged").collect();
@@ -83,7 +78,7 @@ async fn beyond_its_room_the_oldest_rows_leave_the_trash_early() {
     rows.post("entries/k1/restore", json!({})).await.error(ErrorCode::RowNotFound);
     rows.post("entries/k2/restore", json!({})).await.expect(200);
     // What has room stays, however often the sweeper comes.
-    run(&rows, WorkerKind::Sweeper).await;
+    rows.server.round(WorkerKind::Sweeper).await;
     assert_eq!(trash(&rows).await, ["k4", "k3"]);
 }
 
@@ -97,7 +92,7 @@ async fn what_is_thrown_away_faster_than_it_is_swept_counts() {
     assert_eq!(error["details"]["dimension"], "storage_bytes");
     rows.row("entries", "ok", sized(900)).await;
     rows.delete("entries/ok/purge").await.expect(200);
-    run(&rows, WorkerKind::Sweeper).await;
+    rows.server.round(WorkerKind::Sweeper).await;
     rows.post("entries", big).await.expect(201);
 }
 
@@ -108,7 +103,7 @@ async fn an_app_with_a_retention_never_fills_up() {
         for n in 0..3 {
             rows.row("kept", &format!("{round}-{n}"), json!({})).await;
         }
-        run(&rows, WorkerKind::RowRetention).await;
+        rows.server.round(WorkerKind::RowRetention).await;
         assert_eq!(rows.get("kept/count").await.expect(200)["count"], 2);
     }
     assert_eq!(usage(&rows).await.0, 2);

@@ -5,7 +5,7 @@ use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
 
 use super::world::{World, text};
-use crate::harness::Answer;
+use crate::harness::{Answer, kinds};
 
 /// These collections, by who reads them; the owner writes.
 fn manifest(collections: &[(&str, &[&str])]) -> Value {
@@ -16,11 +16,6 @@ fn manifest(collections: &[(&str, &[&str])]) -> Value {
     let collections: serde_json::Map<String, Value> =
         collections.iter().map(|(name, read)| ((*name).to_owned(), lists(read))).collect();
     json!({"collections": collections})
-}
-
-fn kinds(page: &Value) -> Vec<&str> {
-    let events = page["events"].as_array().expect("events").iter();
-    events.map(|event| event["type"].as_str().expect("a type")).collect()
 }
 
 #[tokio::test]

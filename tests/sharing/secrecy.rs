@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::world::{Site, World};
 use crate::{
-    harness::Answer,
+    harness::{Answer, won},
     matrix::{
         callers::{OF_PRIVATE, OF_PUBLIC, Pass, Place, Who},
         setup::pass,
@@ -303,7 +303,7 @@ async fn of_a_crowd_of_all_kinds_one_gets_what_there_is_once() {
             let body = json!({"data": {"slot": spellings[n % 3], "n": n}});
             crowd.ask(pass, Method::POST, "c02", Some(&body)).await
         });
-        won(&join_all(create).await, 201, ErrorCode::UniqueConflict);
+        assert_eq!(won(&join_all(create).await, 201, ErrorCode::UniqueConflict), 1);
     }
     crowd.row("c04", "k", "k").await;
     for version in 1..=8 {
@@ -311,19 +311,9 @@ async fn of_a_crowd_of_all_kinds_one_gets_what_there_is_once() {
             let body = json!({"data": {"n": n}, "if_match": version});
             crowd.ask(pass, Method::PATCH, "c04/k", Some(&body)).await
         });
-        won(&join_all(update).await, 200, ErrorCode::Conflict);
+        assert_eq!(won(&join_all(update).await, 200, ErrorCode::Conflict), 1);
     }
     let delete = everybody()
         .map(async |(_, pass)| crowd.ask(pass, Method::DELETE, "c04/k?if_match=9", None).await);
-    won(&join_all(delete).await, 200, ErrorCode::RowNotFound);
-}
-
-/// One has won, and everybody else is told why not.
-#[track_caller]
-fn won(answers: &[Answer], status: u16, code: ErrorCode) {
-    let winners = answers.iter().filter(|answer| answer.status == status).count();
-    assert_eq!(winners, 1);
-    for loser in answers.iter().filter(|answer| answer.status != status) {
-        loser.error(code);
-    }
+    assert_eq!(won(&join_all(delete).await, 200, ErrorCode::RowNotFound), 1);
 }

@@ -23,7 +23,7 @@ async fn a_fresh_server_leads_from_nothing_to_a_running_app() {
     let token = mailbox.between(&confirm, "\"");
     let entered = server.get(&format!("/v1/auth/verify?token={token}")).await;
     assert_eq!(entered.led_to(), "/");
-    let cookie = crate::harness::session_of(&entered);
+    let cookie = entered.cookie();
     let ada = crate::harness::Human { email: email.to_owned(), cookie };
 
     let home = server.see(&ada, "/").await;

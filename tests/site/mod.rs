@@ -27,7 +27,10 @@ mod way_back;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
-use crate::harness::{Agent, Answer, Human, TestServer, apps::App};
+use crate::harness::{
+    Agent, Answer, Human, TestServer,
+    apps::{App, open_collection},
+};
 
 pub const GET: Method = Method::GET;
 pub const POST: Method = Method::POST;
@@ -71,6 +74,15 @@ impl Owned {
         let agent = server.agent(&ada).await;
         let app = server.deploy(&agent.key, json!({"manifest": manifest})).await;
         Self { server, ada, agent, app }
+    }
+
+    /// The same with a role, and two collections.
+    pub async fn with_role() -> Self {
+        Self::with(json!({
+            "collections": {"entries": open_collection(), "notes": open_collection()},
+            "roles": {"guest": {"title": "Guest of honour"}},
+        }))
+        .await
     }
 
     /// The path of the app's pages.

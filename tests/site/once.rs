@@ -1,20 +1,10 @@
 //! Forms that make a secret, sent twice as a browser does that loads their answer anew: the second
 //! time nothing is made, and the page says so.
 
-use serde_json::json;
-
 use super::{GET, Owned};
-use crate::harness::{Answer, TestServer, apps::open_collection};
+use crate::harness::{Answer, TestServer};
 
 const SAID: &str = "This was done already, and nothing was made a second time.";
-
-async fn with_role() -> Owned {
-    Owned::with(json!({
-        "collections": {"entries": open_collection()},
-        "roles": {"guest": {"title": "Guest of honour"}},
-    }))
-    .await
-}
 
 /// The token of a page's forms, as a browser sends it along.
 fn token(page: &Answer) -> String {
@@ -37,7 +27,7 @@ async fn twice(owned: &Owned, fields: &[(&str, &str)]) -> (String, Answer) {
 
 #[tokio::test]
 async fn a_grant_link_a_preview_and_a_credential_are_made_once() {
-    let owned = with_role().await;
+    let owned = Owned::with_role().await;
     let count = async |list: &str| {
         owned.read(&format!("/{list}")).await["items"].as_array().expect("a list").len()
     };
@@ -70,7 +60,7 @@ async fn a_grant_link_a_preview_and_a_credential_are_made_once() {
 
 #[tokio::test]
 async fn the_same_form_with_other_values_is_another_wish() {
-    let owned = with_role().await;
+    let owned = Owned::with_role().await;
     let form = token(&owned.see("/sharing").await);
     for days in ["1", "2"] {
         let fields = [("action", "grant"), ("role", "guest"), ("days", days), ("form", &form)];

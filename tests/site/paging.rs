@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Owned, POST};
-use crate::harness::{Answer, apps::open_collection, encoded};
+use crate::harness::{Answer, encoded};
 
 /// Items of a list on a page.
 const ITEMS: usize = 25;
@@ -38,15 +38,6 @@ impl Owned {
     }
 }
 
-/// An app with a role, and two collections.
-async fn with_role() -> Owned {
-    Owned::with(json!({
-        "collections": {"entries": open_collection()},
-        "roles": {"guest": {"title": "Guest of honour"}},
-    }))
-    .await
-}
-
 /// How many visitors the links of a page let in, in the page's order.
 fn uses(page: &Answer) -> Vec<usize> {
     let (_, grants) = page.text.split_once("id=\"grants\"").expect("the links");
@@ -56,7 +47,7 @@ fn uses(page: &Answer) -> Vec<usize> {
 
 #[tokio::test]
 async fn a_long_list_is_turned_onward_and_back() {
-    let owned = with_role().await;
+    let owned = Owned::with_role().await;
     owned.grants(2 * ITEMS + 3).await;
     let all: Vec<usize> = (1..=2 * ITEMS + 3).rev().collect();
     let first = owned.see("/sharing").await;
@@ -78,7 +69,7 @@ async fn a_long_list_is_turned_onward_and_back() {
 
 #[tokio::test]
 async fn turning_one_list_leaves_the_others_and_an_action_leaves_them_all() {
-    let owned = with_role().await;
+    let owned = Owned::with_role().await;
     owned.grants(ITEMS + 2).await;
     for n in 0..=ITEMS {
         let name = format!("import-{n:02}");
@@ -112,7 +103,7 @@ async fn turning_one_list_leaves_the_others_and_an_action_leaves_them_all() {
 
 #[tokio::test]
 async fn an_address_keeps_a_bounded_way_back() {
-    let owned = with_role().await;
+    let owned = Owned::with_role().await;
     owned.grants(2 * ITEMS + 1).await;
     let listed = owned.read(&format!("/grants?limit={ITEMS}")).await;
     let cursor = encoded(listed["next_cursor"].as_str().expect("a cursor"));
@@ -135,7 +126,7 @@ async fn an_address_keeps_a_bounded_way_back() {
 
 #[tokio::test]
 async fn a_cursor_of_another_list_is_refused_by_the_page_too() {
-    let owned = with_role().await;
+    let owned = Owned::with_role().await;
     owned.grants(2).await;
     let listed = owned.read("/grants?limit=1").await;
     let cursor = encoded(listed["next_cursor"].as_str().expect("a cursor"));
@@ -148,7 +139,7 @@ async fn a_cursor_of_another_list_is_refused_by_the_page_too() {
 
 #[tokio::test]
 async fn members_sessions_agents_and_deleted_rows_turn_as_well() {
-    let owned = with_role().await;
+    let owned = Owned::with_role().await;
     for n in 0..ITEMS {
         let member = json!({"email": format!("friend{n}@example.org")});
         owned.agent(POST, "/members", member).await.expect(201);
@@ -181,7 +172,7 @@ async fn members_sessions_agents_and_deleted_rows_turn_as_well() {
 
 #[tokio::test]
 async fn rows_turn_with_their_filter_and_order() {
-    let owned = with_role().await;
+    let owned = Owned::with_role().await;
     let rows: Vec<_> = (0..2 * ITEMS + 2)
         .map(|n| json!({"key": format!("k{n:02}"), "data": {"n": n, "odd": n % 2 == 1}}))
         .collect();

@@ -5,17 +5,9 @@ use serde_json::json;
 use super::{GET, Owned, POST};
 use crate::harness::{Answer, apps::open_collection};
 
-async fn with_role() -> Owned {
-    Owned::with(json!({
-        "collections": {"entries": open_collection(), "notes": open_collection()},
-        "roles": {"guest": {"title": "Guest of honour"}},
-    }))
-    .await
-}
-
 #[tokio::test]
 async fn members_come_get_a_role_and_go() {
-    let owned = with_role().await;
+    let owned = Owned::with_role().await;
     let page = "/sharing";
     let fields = [("action", "add-member"), ("email", "bob@example.org"), ("custom_role", "guest")];
     let added = owned.submit(page, &fields).await;
@@ -49,7 +41,7 @@ async fn members_come_get_a_role_and_go() {
 
 #[tokio::test]
 async fn links_are_made_shown_once_and_revoked() {
-    let owned = with_role().await;
+    let owned = Owned::with_role().await;
     let page = "/sharing";
     let fields = [("action", "grant"), ("role", "guest"), ("max_uses", "3"), ("days", "2")];
     let made = owned.submit(page, &fields).await;
@@ -90,7 +82,7 @@ async fn links_are_made_shown_once_and_revoked() {
 
 #[tokio::test]
 async fn credentials_do_what_was_ticked_until_they_are_stopped() {
-    let owned = with_role().await;
+    let owned = Owned::with_role().await;
     let page = "/sharing";
     let fields = [
         ("action", "credential"),
@@ -139,7 +131,7 @@ async fn credentials_do_what_was_ticked_until_they_are_stopped() {
 
 #[tokio::test]
 async fn what_a_form_does_to_an_app_is_done_at_that_address_alone() {
-    let owned = with_role().await;
+    let owned = Owned::with_role().await;
     let id = &owned.app.id;
     owned.submit("/sharing", &[("action", "offer"), ("email", "bob@example.org")]).await;
     let before = owned.read("").await;
@@ -178,7 +170,7 @@ async fn what_a_form_does_to_an_app_is_done_at_that_address_alone() {
 
 #[tokio::test]
 async fn an_app_is_offered_and_the_offer_withdrawn() {
-    let owned = with_role().await;
+    let owned = Owned::with_role().await;
     let page = "/sharing";
     let bob = owned.server.human("bob@example.org").await;
     let offered = owned.submit(page, &[("action", "offer"), ("email", "bob@example.org")]).await;
@@ -192,7 +184,7 @@ async fn an_app_is_offered_and_the_offer_withdrawn() {
 
 #[tokio::test]
 async fn a_role_that_is_declared_no_more_is_said_and_no_other_one_chosen() {
-    let owned = with_role().await;
+    let owned = Owned::with_role().await;
     let page = "/sharing";
     let fields = [("action", "add-member"), ("email", "bob@example.org"), ("custom_role", "guest")];
     owned.submit(page, &fields).await.led_to();
@@ -225,7 +217,7 @@ async fn a_role_that_is_declared_no_more_is_said_and_no_other_one_chosen() {
 
 #[tokio::test]
 async fn each_link_and_credential_says_who_made_it() {
-    let owned = with_role().await;
+    let owned = Owned::with_role().await;
     let page = "/sharing";
     owned.submit(page, &[("action", "grant"), ("role", "guest")]).await;
     let made = json!({"collections": ["entries"], "operations": ["read"]});

@@ -123,7 +123,7 @@ async fn a_browser_that_keeps_no_cookies_is_told_so_and_keeps_its_link() {
     let server = TestServer::start().await;
     let token = server.link_token("ada@example.org", Some("/agents")).await;
     let confirm = server.get(&format!("/sign-in/confirm?token={token}")).await;
-    let probe = crate::harness::session_of(&confirm);
+    let probe = confirm.cookie();
     let path = format!("/v1/auth/verify?token={token}");
     let press = || {
         let request = server.request(GET, &path).header("accept", "text/html");
@@ -144,7 +144,7 @@ async fn a_link_used_again_by_who_is_signed_in_arrives_where_it_led() {
     for (to, arrives) in [(None, "/"), (Some("/orgs"), "/orgs")] {
         let token = server.link_token("ada@example.org", to).await;
         let path = format!("/v1/auth/verify?token={token}");
-        let cookie = crate::harness::session_of(&server.get(&path).await);
+        let cookie = server.get(&path).await.cookie();
         let ada = Human { email: "ada@example.org".to_owned(), cookie };
         let confirm = path.replace("/v1/auth/verify", "/sign-in/confirm");
         for again in [&path, &confirm] {
@@ -184,7 +184,7 @@ async fn a_link_that_is_not_good_keeps_where_it_was_to_lead_for_an_hour() {
     server.get(&format!("/v1/auth/verify?token={used}")).await.led_to();
     let clock = &server.state().clock;
     let sweep = async || {
-        server.state().rooms.runtime.workers().run(WorkerKind::Sweeper).await.expect("swept");
+        server.round(WorkerKind::Sweeper).await;
     };
     for (seconds, leads) in [(900, "/orgs"), (900 + 3_600, "/orgs"), (901 + 3_600, "/")] {
         clock.set(crate::harness::START.plus_seconds(seconds));

@@ -90,8 +90,7 @@ async fn sums_are_kept_for_their_time_and_no_longer() {
     let owner = server.owner("ada").await;
     let app = public_app(&server, &owner, "garden").await;
     view(visit(&server, &app, "/")).await;
-    let run =
-        async || server.state().rooms.runtime.workers().run(WorkerKind::Metering).await.unwrap();
+    let run = async || server.round(WorkerKind::Metering).await;
     assert_eq!(run().await, 1, "one app");
     for (days, views) in [(3, 1), (4, 0)] {
         at(&server, days * DAY_S).await;

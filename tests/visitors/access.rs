@@ -4,7 +4,7 @@ use reqwest::Method;
 use rookery_domain::{ErrorCode, manifest::Visibility};
 use serde_json::{Value, json};
 
-use super::world::{World, cookie_of};
+use super::world::World;
 use crate::harness::Answer;
 
 fn manifest() -> Value {
@@ -40,7 +40,7 @@ async fn a_visitor_is_told_what_it_may_do() {
 
 /// What the answer gives the browser, by which it is known again.
 fn began(sent: &Answer) -> String {
-    cookie_of(sent).split_once('=').expect("a cookie").1.to_owned()
+    sent.cookie().split_once('=').expect("a cookie").1.to_owned()
 }
 
 #[tokio::test]

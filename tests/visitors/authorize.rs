@@ -4,7 +4,7 @@ use reqwest::Method;
 use rookery_domain::{ErrorCode, manifest::Visibility};
 use serde_json::json;
 
-use super::world::{HTML, Site, World, cookie_of};
+use super::world::{HTML, Site, World};
 use crate::harness::{Answer, START, TestServer, people::Human};
 
 /// Return paths that lead elsewhere once a browser has read them.
@@ -55,7 +55,7 @@ async fn the_owner_gets_into_a_private_app_and_is_its_owner_there() {
     assert!(path.starts_with("/s/callback?grant=rk_sgr_"), "{path}");
     let arrived = site.get(path).await;
     assert_eq!((arrived.status, arrived.header("location")), (303, "/notes?x=1#y"));
-    let cookie = cookie_of(&arrived);
+    let cookie = arrived.cookie();
     assert_eq!(site.open("/", &cookie).await.status, 200);
     let me = site.get_with("/s/session", &cookie).await.expect(200);
     assert_eq!(me["id"], json!(world.id_of(&world.owner)));
@@ -85,7 +85,7 @@ async fn signed_out_leads_to_sign_in_and_back() {
     let token = world.server.link_token("owner@example.com", Some(&back[0].1)).await;
     let verified = world.server.get(&format!("/v1/auth/verify?token={token}")).await;
     assert_eq!(verified.header("location"), back[0].1);
-    let cookie = cookie_of(&verified);
+    let cookie = verified.cookie();
     let answer = world.server.request(Method::GET, &back[0].1).header("cookie", cookie);
     let answer = Answer::of(answer).await;
     let path = answer.header("location").strip_prefix(&site.origin()).expect("the app").to_owned();
@@ -179,7 +179,7 @@ async fn a_return_path_that_leads_elsewhere_is_refused_at_the_start_and_at_the_e
 async fn signing_out_of_the_site_ends_every_visit_and_every_grant() {
     let world = World::start().await;
     let site = secret(&world).await;
-    let cookie = cookie_of(&callback(&site, &grant(&world, &world.owner, "secret").await).await);
+    let cookie = callback(&site, &grant(&world, &world.owner, "secret").await).await.cookie();
     let unspent = grant(&world, &world.owner, "secret").await;
     assert_eq!(site.open("/", &cookie).await.status, 200);
     let out = world.server.by(&world.owner, Method::POST, "/v1/auth/logout");
@@ -196,7 +196,7 @@ async fn a_stranger_that_signs_in_is_still_outside_of_a_private_app() {
     let world = World::start().await;
     let site = secret(&world).await;
     let stranger = world.server.human("stranger@example.com").await;
-    let cookie = cookie_of(&callback(&site, &grant(&world, &stranger, "secret").await).await);
+    let cookie = callback(&site, &grant(&world, &stranger, "secret").await).await.cookie();
     site.get_with("/s/session", &cookie).await.error_of_its_own(ErrorCode::Unauthorized);
     // Signing in again would lead back here: it is told so, and offered another account.
     let another = "/sign-in?redirect_to=%2Fauthorize%3Fapp%3Dsecret%26return_to%3D%252Fpath";
@@ -221,7 +221,7 @@ async fn nobody_is_led_into_another_account_without_being_asked() {
         world.server.human("bob@example.com").await,
         world.server.human("carol@example.com").await,
     );
-    let cookie = cookie_of(&callback(&site, &grant(&world, &bob, "open").await).await);
+    let cookie = callback(&site, &grant(&world, &bob, "open").await).await.cookie();
     let led = async |human: &Human, from: &str| {
         let path = format!("/s/callback?grant={}", grant(&world, human, "open").await);
         let request = site.request(Method::GET, &path).header("cookie", &cookie);
@@ -233,9 +233,9 @@ async fn nobody_is_led_into_another_account_without_being_asked() {
     // Going on, or coming as oneself, is no longer led.
     let request = site.request(Method::GET, &path).header("cookie", &cookie);
     let changed = Answer::of(request.header("sec-fetch-site", "same-origin")).await;
-    let me = site.get_with("/s/session", &cookie_of(&changed)).await.expect(200);
+    let me = site.get_with("/s/session", &changed.cookie()).await.expect(200);
     assert_eq!(me["id"], json!(world.id_of(&carol)));
-    let cookie = cookie_of(&callback(&site, &grant(&world, &bob, "open").await).await);
+    let cookie = callback(&site, &grant(&world, &bob, "open").await).await.cookie();
     let path = format!("/s/callback?grant={}", grant(&world, &bob, "open").await);
     let request = site.request(Method::GET, &path).header("cookie", &cookie);
     let same = Answer::of(request.header("sec-fetch-site", "cross-site")).await;
@@ -255,9 +255,9 @@ async fn nobody_is_led_into_an_account_without_being_asked() {
     let site = world.public("open", json!({})).await;
     let mallory = world.server.human("mallory@example.com").await;
     let guest = format!("service_participant={}", site.guest().await.token);
-    let here = cookie_of(&site.get("/s/sign-in").await);
+    let here = site.get("/s/sign-in").await.cookie();
     let (_, state) = here.split_once('=').expect("a cookie");
-    let other = cookie_of(&site.get("/s/sign-in").await);
+    let other = site.get("/s/sign-in").await.cookie();
     let (_, others) = other.split_once('=').expect("a cookie");
     // Nobody yet, an anonymous visitor, one that began another sign-in, one whom a state is given alone.
     for (cookie, given) in [
@@ -278,7 +278,7 @@ async fn nobody_is_led_into_an_account_without_being_asked() {
         let goes_on = site.request(Method::GET, &path).header("sec-fetch-site", "same-origin");
         let goes_on = Answer::of(goes_on.header("cookie", cookie)).await;
         assert_eq!(goes_on.status, 303, "{}", goes_on.text);
-        let me = site.get_with("/s/session", &cookie_of(&goes_on)).await.expect(200);
+        let me = site.get_with("/s/session", &goes_on.cookie()).await.expect(200);
         assert_eq!(me["id"], json!(world.id_of(&mallory)));
     }
     let path = format!("/s/callback?grant={}", grant(&world, &mallory, "open").await);
@@ -306,7 +306,7 @@ async fn a_browser_that_begins_at_the_app_or_at_the_site_comes_in_unasked() {
     let to_app = open("/authorize?app=secret&return_to=%2Fnotes").await;
     assert_eq!((to_app.status, on_app(&to_app).as_str()), (303, "/s/sign-in?return_to=%2Fnotes"));
     let began = led(&site, &on_app(&to_app), "").await;
-    let cookie = cookie_of(&began);
+    let cookie = began.cookie();
     let set = began.header("set-cookie").to_owned();
     for part in ["Path=/", "HttpOnly", "SameSite=Lax", "Max-Age=600"] {
         assert!(set.split("; ").any(|one| one == part), "{set}");
@@ -316,10 +316,10 @@ async fn a_browser_that_begins_at_the_app_or_at_the_site_comes_in_unasked() {
     let back = open(to_site).await;
     let arrived = led(&site, &on_app(&back), &cookie).await;
     assert_eq!((arrived.status, arrived.header("location")), (303, "/notes"));
-    let me = site.get_with("/s/session", &cookie_of(&arrived)).await.expect(200);
+    let me = site.get_with("/s/session", &arrived.cookie()).await.expect(200);
     assert_eq!(me["role"], "owner");
     // Sign-ins beside each other are one browser's: it keeps what it holds.
-    assert_eq!(cookie_of(&led(&site, "/s/sign-in", &cookie).await), cookie);
+    assert_eq!(led(&site, "/s/sign-in", &cookie).await.cookie(), cookie);
     // Over https no other host can plant it.
     let https = TestServer::builder().set("ROOKERY__SERVER__PUBLIC_URL", "https://localhost:8443");
     let world = World::start_with(https).await;
@@ -339,7 +339,7 @@ async fn signing_in_takes_no_role_away_that_a_link_gave() {
     let made = world.server.by(&world.owner, Method::POST, &path).json(&json!({"role": "vip"}));
     let url = Answer::of(made).await.expect(201)["url"].as_str().expect("an address").to_owned();
     let path = url.strip_prefix(&site.origin()).expect("the app's origin");
-    let cookie = cookie_of(&site.get(path).await);
+    let cookie = site.get(path).await.cookie();
     let back = async |human: &Human| {
         let grant = grant(&world, human, "open").await;
         site.get_with(&format!("/s/callback?grant={grant}"), &cookie).await
@@ -349,6 +349,6 @@ async fn signing_in_takes_no_role_away_that_a_link_gave() {
     assert_eq!((stays.status, stays.headers.contains_key("set-cookie")), (303, false));
     assert_eq!(site.get_with("/s/session", &cookie).await.expect(200)["custom_role"], "vip");
     // Whoever has a right of its own is itself.
-    let owner = cookie_of(&back(&world.owner).await);
+    let owner = back(&world.owner).await.cookie();
     assert_eq!(site.get_with("/s/session", &owner).await.expect(200)["role"], "owner");
 }

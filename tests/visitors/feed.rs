@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::{
     authorize::{callback, grant},
-    world::{Guest, HTML, Site, World, cookie_of},
+    world::{Guest, HTML, Site, World},
 };
-use crate::harness::Answer;
+use crate::harness::{Answer, kinds};
 
 /// What does not wait for its own time is over by then.
 const AT_ONCE: Duration = Duration::from_secs(10);
@@ -44,11 +44,6 @@ async fn cursor(site: &Site<'_>, guest: &Guest) -> String {
 async fn poll(site: &Site<'_>, guest: &Guest, since: &str) -> Value {
     let path = format!("/s/feed?wait=0&since={since}");
     Answer::of(site.by(guest, Method::GET, &path)).await.expect(200)
-}
-
-fn kinds(page: &Value) -> Vec<&str> {
-    let events = page["events"].as_array().expect("events").iter();
-    events.map(|event| event["type"].as_str().expect("a type")).collect()
 }
 
 /// An open event stream, read frame by frame.
@@ -108,7 +103,7 @@ async fn a_row_that_leaves_a_visitors_sight_is_hidden_from_it() {
     let (a, b) = (cursor(&site, &ada).await, cursor(&site, &bob).await);
     create(&site, &ada, "notes", "n").await;
     // Whoever edits becomes the editor, and the creator reads no more.
-    let cookie = cookie_of(&callback(&site, &grant(&world, &world.owner, "board").await).await);
+    let cookie = callback(&site, &grant(&world, &world.owner, "board").await).await.cookie();
     let edit = site.request(Method::PATCH, "/s/collections/notes/n").header("cookie", cookie);
     let edit = edit.header("origin", site.origin()).json(&json!({"data": {"secret": 1}}));
     Answer::of(edit).await.expect(200);
@@ -176,7 +171,7 @@ async fn signing_out_ends_what_waits_at_that_moment() {
 async fn whoever_leaves_or_signs_out_hears_nothing_more() {
     let world = World::start().await;
     let site = world.deploy("secret", Visibility::Private, board(), HTML, &[]).await;
-    let cookie = cookie_of(&callback(&site, &grant(&world, &world.owner, "secret").await).await);
+    let cookie = callback(&site, &grant(&world, &world.owner, "secret").await).await.cookie();
     let now = site.get_with("/s/feed?wait=0", &cookie).await.expect(200);
     let since = now["cursor"].as_str().expect("a cursor");
     let request = site.request(Method::GET, &format!("/s/feed?since={since}"));

@@ -5,7 +5,7 @@ use rookery_actors::app::message::AppOp;
 use rookery_domain::{ErrorCode, app::AppStatus, manifest::Visibility};
 use serde_json::json;
 
-use super::world::{HTML, Site, World, cookie_of};
+use super::world::{HTML, Site, World};
 use crate::harness::Answer;
 
 const ASSETS: &[(&str, &str, &str)] = &[
@@ -222,7 +222,7 @@ async fn who_sees_a_page_is_its_visibility_at_this_moment() {
     let site = world.public("garden", json!({})).await;
     let link_cookie = {
         let token = site.set_visibility(Visibility::Link).await.expect("a token");
-        cookie_of(&site.get(&format!("/s/share/{token}")).await)
+        site.get(&format!("/s/share/{token}")).await.cookie()
     };
     let needs_link = site.open("/", "").await;
     assert_eq!(needs_link.status, 401);

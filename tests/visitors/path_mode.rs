@@ -4,7 +4,7 @@ use reqwest::Method;
 use rookery_domain::{ErrorCode, manifest::Visibility};
 use serde_json::json;
 
-use super::world::{HTML, World, cookie_of};
+use super::world::{HTML, World};
 use crate::{
     harness::{Answer, Builder, TestServer},
     sharing::world::{Site, World as Shared, text},
@@ -41,7 +41,7 @@ async fn follow(site: &Site<'_>, path: &str, location: &str) -> String {
     }
     assert!(parts[0].starts_with("service_participant=rk_part_"), "{set}");
     assert!(!set.contains("Secure") && !set.contains("Domain"), "{set}");
-    cookie_of(&arrived)
+    arrived.cookie()
 }
 
 /// The cookie of the owner, by signing in.
@@ -279,7 +279,7 @@ async fn files_of_a_private_app_are_the_browsers_own() {
     let request = world.server.by(&world.owner, Method::GET, "/authorize").query(&query);
     let location = Answer::of(request).await.header("location").to_owned();
     let callback = location.strip_prefix(world.server.public_url()).expect("the site's origin");
-    let cookie = cookie_of(&world.server.get(callback).await);
+    let cookie = world.server.get(callback).await.cookie();
     let file = open(&world.server, "/a/secret/notes.txt", &cookie).await;
     assert_eq!((file.status, file.text.as_str()), (200, "mine"));
     assert_eq!(file.header("cross-origin-resource-policy"), "same-origin");
@@ -300,7 +300,7 @@ async fn over_https_the_cookie_is_secure_and_says_so_in_its_name() {
         set.contains(&format!("; Path={};", base(&site))) && set.ends_with("; Secure"),
         "{set}"
     );
-    let cookie = cookie_of(&arrived);
+    let cookie = arrived.cookie();
     carried(&open(site.server, &base(&site), &cookie).await, &cookie);
     let planted = cookie.trim_start_matches("__Secure-");
     assert_eq!(open(site.server, &base(&site), planted).await.status, 401);
@@ -324,7 +324,7 @@ async fn the_files_of_an_app_that_is_not_public_come_by_a_pass_of_the_visit() {
         let request = server.by(&world.owner, Method::GET, "/authorize").query(&[("app", slug)]);
         let location = Answer::of(request).await.header("location").to_owned();
         let callback = location.strip_prefix(server.public_url()).expect("the site's origin");
-        cookie_of(&server.get(callback).await)
+        server.get(callback).await.cookie()
     };
     let cookie = enter("diary").await;
     let page = open(server, "/a/diary/", &cookie).await;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     authorize::{callback, grant},
-    world::{Guest, HTML, Site, World, cookie_of},
+    world::{Guest, HTML, Site, World},
 };
 use crate::harness::Answer;
 
@@ -114,7 +114,7 @@ async fn the_owner_deletes_restores_and_purges_on_the_apps_own_origin() {
     let site = world.public("guestbook", guestbook()).await;
     let guest = site.guest().await;
     create(&site, &guest, "entries", json!({"key": "a", "data": {"x": 1}})).await.expect(201);
-    let cookie = cookie_of(&callback(&site, &grant(&world, &world.owner, "guestbook").await).await);
+    let cookie = callback(&site, &grant(&world, &world.owner, "guestbook").await).await.cookie();
     let owner = |method, path: &str| {
         let request = site.request(method, path).header("cookie", &cookie);
         Answer::of(request.header("origin", site.origin()))
@@ -214,7 +214,7 @@ async fn rows_of_an_app_that_is_not_open_are_for_nobody_outside() {
     create(&site, &guest, "entries", json!({"data": {}}))
         .await
         .error_of_its_own(ErrorCode::Unauthorized);
-    let cookie = cookie_of(&site.get(&format!("/s/share/{token}")).await);
+    let cookie = site.get(&format!("/s/share/{token}")).await.cookie();
     let write = site.request(Method::POST, "/s/collections/entries").header("cookie", cookie);
     let write = write.header("origin", site.origin()).json(&json!({"data": {}}));
     Answer::of(write).await.expect(201);

@@ -4,7 +4,7 @@ use reqwest::Method;
 use rookery_domain::{ErrorCode, manifest::Visibility};
 use serde_json::json;
 
-use super::world::{HTML, Site, World, cookie_of};
+use super::world::{HTML, Site, World};
 use crate::harness::{Answer, TestServer};
 
 async fn enter(site: &Site<'_>) -> Answer {
@@ -26,7 +26,7 @@ async fn a_guest_is_nobody_until_it_enters_and_then_itself() {
     assert_eq!(entered.header("location"), "/s/session");
     assert_eq!(entered.header("cache-control"), "no-store");
 
-    let cookie = cookie_of(&entered);
+    let cookie = entered.cookie();
     let me = site.get_with("/s/session", &cookie).await.expect(200);
     assert_eq!(me["id"], made["id"]);
     assert!(me.get("token").is_none(), "shown once");
@@ -101,7 +101,7 @@ async fn a_token_that_is_unknown_malformed_ended_or_anothers_is_refused() {
 async fn leaving_twice_is_leaving_and_clears_the_cookie() {
     let world = World::start().await;
     let site = world.public("garden", json!({})).await;
-    let cookie = cookie_of(&enter(&site).await);
+    let cookie = enter(&site).await.cookie();
     for _ in 0..2 {
         let leave = site.request(Method::DELETE, "/s/session").header("cookie", &cookie);
         let leave = Answer::of(leave.header("origin", site.origin())).await;
@@ -113,7 +113,7 @@ async fn leaving_twice_is_leaving_and_clears_the_cookie() {
     // A browser that still sends the old cookie gets a new one.
     let again = site.request(Method::POST, "/s/session").header("cookie", &cookie);
     let again = again.header("origin", site.origin()).json(&json!({}));
-    assert_ne!(cookie_of(&Answer::of(again).await), cookie);
+    assert_ne!(Answer::of(again).await.cookie(), cookie);
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn entering_again_stays_the_same_participant() {
     let world = World::start().await;
     let site = world.public("garden", json!({})).await;
     let entered = enter(&site).await;
-    let again = site.request(Method::POST, "/s/session").header("cookie", cookie_of(&entered));
+    let again = site.request(Method::POST, "/s/session").header("cookie", entered.cookie());
     let again = Answer::of(again.header("origin", site.origin()).json(&json!({}))).await;
     assert_eq!(again.expect(200)["id"], entered.expect(201)["id"]);
 }
@@ -131,7 +131,7 @@ async fn only_the_apps_own_page_may_change_things_with_its_cookie() {
     let world = World::start().await;
     let site = world.public("garden", json!({})).await;
     let sibling = world.public("forest", json!({})).await;
-    let cookie = cookie_of(&enter(&site).await);
+    let cookie = enter(&site).await.cookie();
     let site_origin = world.server.public_url().to_owned();
     let foreign = "https://evil.example".to_owned();
     for origin in ["null".to_owned(), foreign, sibling.origin(), site_origin] {

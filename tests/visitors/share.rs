@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     authorize::{callback, grant},
-    world::{HTML, World, cookie_of},
+    world::{HTML, World},
 };
 use crate::harness::{Answer, forged};
 
@@ -21,7 +21,7 @@ async fn the_link_in_force_lets_in_and_any_other_does_not() {
     assert_eq!(opened.header("location"), "/");
     assert_eq!(opened.header("cache-control"), "no-store");
     assert_eq!(opened.header("referrer-policy"), "no-referrer");
-    let cookie = cookie_of(&opened);
+    let cookie = opened.cookie();
     let me = site.get_with("/s/session", &cookie).await.expect(200);
     assert_eq!((&me["kind"], &me["role"]), (&json!("anonymous"), &json!("anyone")));
     // The same link again is the same visitor.
@@ -48,7 +48,7 @@ async fn leaving_link_and_coming_back_ends_the_link_and_every_visit_by_it() {
     let world = World::start().await;
     let site = world.deploy("secret", Visibility::Private, json!({}), HTML, &[]).await;
     let old = site.set_visibility(Visibility::Link).await.expect("a token");
-    let cookie = cookie_of(&site.get(&format!("/s/share/{old}")).await);
+    let cookie = site.get(&format!("/s/share/{old}")).await.cookie();
 
     site.set_visibility(Visibility::Private).await;
     let closed = site.get_with("/s/session", &cookie).await;
@@ -67,7 +67,7 @@ async fn leaving_link_and_coming_back_ends_the_link_and_every_visit_by_it() {
     assert!(entered["hint"].to_string().contains("by its share link"), "{entered}");
     assert_eq!(site.open("/", &cookie).await.status, 401);
     let fresh = site.get_with(&format!("/s/share/{new}"), &cookie).await;
-    assert_eq!(site.open("/", &cookie_of(&fresh)).await.status, 200);
+    assert_eq!(site.open("/", &fresh.cookie()).await.status, 200);
 }
 
 #[tokio::test]
@@ -77,10 +77,10 @@ async fn a_signed_in_stranger_comes_in_by_the_link_as_itself() {
     let stranger = world.server.human("stranger@example.com").await;
     let token = site.set_visibility(Visibility::Link).await.expect("a token");
     // Signed in first, then the link.
-    let signed_in = cookie_of(&callback(&site, &grant(&world, &stranger, "secret").await).await);
+    let signed_in = callback(&site, &grant(&world, &stranger, "secret").await).await.cookie();
     assert_eq!(site.open("/", &signed_in).await.status, 401, "signing in alone is not enough");
     let opened = site.get_with(&format!("/s/share/{token}"), &signed_in).await;
-    let cookie = cookie_of(&opened);
+    let cookie = opened.cookie();
     let me = site.get_with("/s/session", &cookie).await.expect(200);
     assert_eq!(me["id"], json!(world.id_of(&stranger)));
     assert_eq!(me["role"], "anyone");
@@ -88,40 +88,40 @@ async fn a_signed_in_stranger_comes_in_by_the_link_as_itself() {
     replaced.error(ErrorCode::ParticipantTokenInvalid);
 
     // The header's token is replaced as the cookie's is.
-    let signed_in = cookie_of(&callback(&site, &grant(&world, &stranger, "secret").await).await);
+    let signed_in = callback(&site, &grant(&world, &stranger, "secret").await).await.cookie();
     let by_header = |path: &str| {
         let (_, token) = signed_in.split_once('=').expect("a cookie");
         site.request(Method::GET, path).header("x-service-participant-token", token)
     };
     let opened = Answer::of(by_header(&format!("/s/share/{token}"))).await;
     assert_eq!(opened.status, 303);
-    site.get_with("/s/session", &cookie_of(&opened)).await.expect(200);
+    site.get_with("/s/session", &opened.cookie()).await.expect(200);
     Answer::of(by_header("/s/session")).await.error(ErrorCode::ParticipantTokenInvalid);
 
     // The same request several times at once: one is given a token, which is good.
-    let signed_in = cookie_of(&callback(&site, &grant(&world, &stranger, "secret").await).await);
+    let signed_in = callback(&site, &grant(&world, &stranger, "secret").await).await.cookie();
     let path = format!("/s/share/{token}");
     let opened = join_all((0..6).map(|_| site.get_with(&path, &signed_in))).await;
     assert!(opened.iter().all(|answer| answer.status == 303));
     let is_given = |answer: &&Answer| answer.headers.contains_key("set-cookie");
-    let given: Vec<_> = opened.iter().filter(is_given).map(cookie_of).collect();
+    let given: Vec<_> = opened.iter().filter(is_given).map(Answer::cookie).collect();
     assert!(!given.is_empty());
     for cookie in given {
         assert_eq!(site.open("/", &cookie).await.status, 200, "no cookie is dead as it is given");
     }
 
     // The link first, then signed in.
-    let linked = cookie_of(&site.get(&format!("/s/share/{token}")).await);
+    let linked = site.get(&format!("/s/share/{token}")).await.cookie();
     let grant = grant(&world, &stranger, "secret").await;
     let answer = site.get_with(&format!("/s/callback?grant={grant}"), &linked).await;
-    assert_eq!(site.open("/", &cookie_of(&answer)).await.status, 200);
+    assert_eq!(site.open("/", &answer.cookie()).await.status, 200);
 }
 
 #[tokio::test]
 async fn whoever_is_in_by_a_right_of_its_own_keeps_its_token() {
     let world = World::start().await;
     let site = world.deploy("secret", Visibility::Private, json!({}), HTML, &[]).await;
-    let owner = cookie_of(&callback(&site, &grant(&world, &world.owner, "secret").await).await);
+    let owner = callback(&site, &grant(&world, &world.owner, "secret").await).await.cookie();
     let token = site.set_visibility(Visibility::Link).await.expect("a token");
     let opened = site.get_with(&format!("/s/share/{token}"), &owner).await;
     assert_eq!(opened.status, 303);

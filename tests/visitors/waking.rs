@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     authorize::{callback, grant},
-    world::{HTML, Site, World, cookie_of},
+    world::{HTML, Site, World},
 };
 
 /// Apps that are tried: on a busy machine one may be up again before it is asked.
@@ -32,7 +32,7 @@ async fn a_page_that_has_to_wait_for_its_app_comes_again_by_itself() {
     for n in 0..TRIES {
         let slug = format!("secret-{n}");
         let site = world.deploy(&slug, Visibility::Private, json!({}), HTML, &[]).await;
-        let cookie = cookie_of(&callback(&site, &grant(&world, &human, &slug).await).await);
+        let cookie = callback(&site, &grant(&world, &human, &slug).await).await.cookie();
         crash(&site).await;
         let page = site.open("/", &cookie).await;
         if page.status == 503 {

@@ -171,9 +171,3 @@ impl Site<'_> {
         self.app.apply(caller, Op::App(op)).await.expect("the owner may");
     }
 }
-
-/// The cookie that an answer sets, as a browser sends it back.
-pub fn cookie_of(answer: &Answer) -> String {
-    let cookie = answer.header("set-cookie");
-    cookie.split(';').next().expect("a cookie").to_owned()
-}

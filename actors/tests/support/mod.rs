@@ -72,6 +72,11 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
+    /// Waits until a group is with the writer, which the store holds up.
+    pub(crate) async fn until_held(&self) {
+        until("a commit that is held", || self.store.held() > 0).await;
+    }
+
     pub(crate) async fn start() -> Self {
         Self::start_with(RuntimeOptions::default()).await
     }
@@ -137,7 +142,6 @@ pub(crate) fn delete(key: &str) -> Op {
     Op::Delete { collection: "entries".into(), target }
 }
 
-/// An object from its text.
 pub(crate) fn object(text: &str) -> Object {
     Object::parse(text).expect("a JSON object")
 }

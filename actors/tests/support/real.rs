@@ -104,7 +104,6 @@ impl House {
         self.runtime.apps().by_id(created.record.id).await.unwrap()
     }
 
-    /// A request for an app with this manifest.
     pub(crate) fn request(&self, slug: &str, manifest: &str) -> CreateApp {
         let bundle = Bundle {
             html: "<!doctype html>".into(),

@@ -45,7 +45,6 @@ impl Hosted {
         self.server.get_as(owner, &app.path("/domain")).await
     }
 
-    /// Removes one domain, or all.
     async fn remove(&self, owner: &Owner, app: &App, domain: Option<&str>) -> Answer {
         let query = domain.map(|domain| format!("?domain={domain}")).unwrap_or_default();
         let path = app.path(&format!("/domain{query}"));

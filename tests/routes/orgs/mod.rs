@@ -39,6 +39,12 @@ impl TestServer {
         Answer::of(with(self.by_agent(&who.agent, method, path), body)).await
     }
 
+    /// The answer to closing a person's account.
+    pub async fn close(&self, who: &Person) -> Answer {
+        let body = json!({"confirm_email": who.human.email});
+        self.ask(who, Method::DELETE, "/v1/self", body).await
+    }
+
     /// The path of a new organization of `founder`, `/v1/orgs/org_...`.
     pub async fn org(&self, founder: &Person) -> String {
         let made = self.ask(founder, Method::POST, "/v1/orgs", json!({"name": "Rooks"})).await;

@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{Person, id_of};
-use crate::harness::{Answer, TestServer};
+use crate::harness::TestServer;
 
 /// The mails to `who` that are about organizations, newest first: subject and text.
 async fn told(server: &TestServer, who: &Person) -> Vec<(String, String)> {
@@ -13,11 +13,6 @@ async fn told(server: &TestServer, who: &Person) -> Vec<(String, String)> {
     let part = |mail: &Value, name: &str| mail[name].as_str().expect("text").to_owned();
     let mails = mails.iter().map(|mail| (part(mail, "subject"), part(mail, "text")));
     mails.filter(|(_, text)| text.contains("/orgs/org_")).collect()
-}
-
-async fn close(server: &TestServer, who: &Person) -> Answer {
-    let body = json!({"confirm_email": who.human.email});
-    server.ask(who, Method::DELETE, "/v1/self", body).await
 }
 
 #[tokio::test]
@@ -81,7 +76,7 @@ async fn whoever_is_billed_since_another_one_left_is_mailed() {
     let mails = told(&server, &bob).await;
     assert_eq!(mails.len(), 3, "{mails:?}");
     is_billed(&mails, &org);
-    assert_eq!(close(&server, &ada).await.status, 204);
+    assert_eq!(server.close(&ada).await.status, 204);
     let mails = told(&server, &bob).await;
     assert_eq!(mails.len(), 4, "{mails:?}");
     is_billed(&mails, &other);
@@ -111,7 +106,7 @@ async fn admins_are_mailed_which_apps_go_with_an_account() {
     let own = server.ask(&ada, Method::GET, &own, Value::Null).await.expect(200);
     let own = own["slug"].as_str().expect("a slug").to_owned();
     let before = told(&server, &bob).await.len();
-    assert_eq!(close(&server, &ada).await.status, 204);
+    assert_eq!(server.close(&ada).await.status, 204);
     let mails = told(&server, &bob).await;
     assert_eq!(mails.len(), before + 2, "the bill, and the apps in one: {mails:?}");
     let (subject, text) = &mails[0];
@@ -126,6 +121,6 @@ async fn admins_are_mailed_which_apps_go_with_an_account() {
     let eves = told(&server, &eve).await.len();
     let dan = server.person("dan").await;
     server.app_with_rows(&dan, 0).await;
-    assert_eq!(close(&server, &dan).await.status, 204);
+    assert_eq!(server.close(&dan).await.status, 204);
     assert_eq!(told(&server, &eve).await.len(), eves);
 }
