@@ -193,6 +193,18 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let apps_table = app_routes.into_table("app", &state);
     let site_edge = Edge::site(state.clone(), site_table, apps_table);
     let ops_edge = Edge::ops(state.clone(), router::ops().0.into_table("ops", &state));
+    spawn_rounds(&state);
+    // What a crash left of a closed account answers nobody: it is closed before anybody is let in.
+    if timeout(CLOSING_TIMEOUT, close_apps(&state)).await.is_err() {
+        tracing::warn!(
+            "what closed accounts left takes long, and is closed while the server serves"
+        );
+    }
+    Ok(serve(state, (site_listener, site_edge), (ops_listener, ops_edge), limits))
+}
+
+/// Begins what goes on beside requests: the figures for operators, and cleaning up after custom domains.
+fn spawn_rounds(state: &AppState) {
     let counted = state.clone();
     tokio::spawn(until_it_ends("figures", async move || ops::run(&counted).await));
     if let Some(custom) = state.custom_domains.clone() {
@@ -201,13 +213,6 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
             custom.keep_clean(&domains, &drain).await;
         }));
     }
-    // What a crash left of a closed account answers nobody: it is closed before anybody is let in.
-    if timeout(CLOSING_TIMEOUT, close_apps(&state)).await.is_err() {
-        tracing::warn!(
-            "what closed accounts left takes long, and is closed while the server serves"
-        );
-    }
-    Ok(serve(state, (site_listener, site_edge), (ops_listener, ops_edge), limits))
 }
 
 /// What a start would refuse of settings that are right by themselves.

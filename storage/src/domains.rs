@@ -74,22 +74,9 @@ pub async fn bind(
 ) -> Result<BindOutcome> {
     db.transaction((domain, account_max, keep), |tx, (domain, account_max, keep)| {
         Box::pin(async move {
-            let owner: Option<HumanId> =
-                tx.value("select owner from apps where id = $1", args![domain.app]).await?;
-            let Some(owner) = owner else { return Ok(BindOutcome::Gone) };
-            if !humans::lock_open(tx, owner).await? {
+            let Some(owner) = lock_owner(tx, domain.app).await? else {
                 return Ok(BindOutcome::Gone);
-            }
-            // Whoever destroys the app waits for this, so that nothing is left of it.
-            let there = tx
-                .execute(
-                    "update apps set status = status where id = $1 and owner = $2 and status <> $3",
-                    args![domain.app, owner, AppStatus::Purging],
-                )
-                .await?;
-            if there == 0 {
-                return Ok(BindOutcome::Gone);
-            }
+            };
             let held_by: Option<AppId> = tx
                 .value(
                     "select d.app_id from domain_names n join domains d on d.id = n.domain_id
@@ -118,28 +105,55 @@ pub async fn bind(
             if bound == 0 {
                 return Ok(BindOutcome::Exists);
             }
-            let (of_app,): (u64,) =
-                tx.one("select count(*) from domains where app_id = $1", args![domain.app]).await?;
-            let (of_account,): (u64,) = tx
-                .one(
-                    "select count(*) from domains d join apps a on a.id = d.app_id
-                     where a.owner = $1",
-                    args![owner],
-                )
-                .await?;
-            let full = if of_app > u64::from(DOMAINS_PER_APP_MAX) {
-                BindOutcome::AppFull
-            } else if of_account > *account_max {
-                BindOutcome::AccountFull
-            } else {
-                keep.put(tx, domain).await?;
-                return Ok(BindOutcome::Bound);
-            };
-            tx.abandon();
-            Ok(full)
+            if let Some(full) = too_many(tx, domain.app, owner, *account_max).await? {
+                tx.abandon();
+                return Ok(full);
+            }
+            keep.put(tx, domain).await?;
+            Ok(BindOutcome::Bound)
         })
     })
     .await
+}
+
+/// Locks the account that owns an app, if it is open, and the app: whoever destroys it waits, so that
+/// nothing is left of it. `None` when either is gone.
+async fn lock_owner(tx: &mut Tx, app: AppId) -> Result<Option<HumanId>> {
+    let owner: Option<HumanId> =
+        tx.value("select owner from apps where id = $1", args![app]).await?;
+    let Some(owner) = owner else { return Ok(None) };
+    if !humans::lock_open(tx, owner).await? {
+        return Ok(None);
+    }
+    let there = tx
+        .execute(
+            "update apps set status = status where id = $1 and owner = $2 and status <> $3",
+            args![app, owner, AppStatus::Purging],
+        )
+        .await?;
+    Ok((there > 0).then_some(owner))
+}
+
+/// Which bound the domains are beyond, the new one among them.
+async fn too_many(
+    tx: &mut Tx,
+    app: AppId,
+    owner: HumanId,
+    account_max: u64,
+) -> Result<Option<BindOutcome>> {
+    let (of_app,): (u64,) =
+        tx.one("select count(*) from domains where app_id = $1", args![app]).await?;
+    let (of_account,): (u64,) = tx
+        .one(
+            "select count(*) from domains d join apps a on a.id = d.app_id where a.owner = $1",
+            args![owner],
+        )
+        .await?;
+    Ok(if of_app > u64::from(DOMAINS_PER_APP_MAX) {
+        Some(BindOutcome::AppFull)
+    } else {
+        (of_account > account_max).then_some(BindOutcome::AccountFull)
+    })
 }
 
 /// Notes that control over a domain of `app` is proven; all domains of the app as they are then.

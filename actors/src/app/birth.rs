@@ -56,23 +56,8 @@ pub(crate) fn working(
     counted: Arc<CountedRows>,
     begins: GroupNumber,
 ) -> Result<Working> {
-    for poison in &loaded.poison {
-        tracing::error!(
-            app.id = %loaded.record.id,
-            row.collection = poison.collection,
-            row.key = poison.key,
-            reason = poison.reason,
-            "a stored row cannot be read and was set aside"
-        );
-    }
-    let manifest = read_manifest(&loaded.manifest).map_err(|error| {
-        tracing::error!(app.id = %loaded.record.id, %error, "the stored manifest cannot be read");
-        Error::internal()
-    })?;
-    if let Some(why) = &manifest.refused {
-        tracing::warn!(app.id = %loaded.record.id, why, "a part of the stored manifest is left out");
-    }
-    let manifest = Arc::new(manifest);
+    report_poison(&loaded);
+    let manifest = Arc::new(manifest_of(&loaded)?);
     let now = env.clock.now();
     let (last_at, latest) = latest(&loaded, now);
     let is_large = has_long_rows(&loaded);
@@ -123,6 +108,34 @@ pub(crate) fn working(
     let mut open = Open::default();
     open.writes.budgets.extend(moved);
     Ok(Working { root, private, open, counted, last_at, latest })
+}
+
+/// Tells the operator of the rows that cannot be read.
+fn report_poison(loaded: &LoadedApp) {
+    for poison in &loaded.poison {
+        tracing::error!(
+            app.id = %loaded.record.id,
+            row.collection = poison.collection,
+            row.key = poison.key,
+            reason = poison.reason,
+            "a stored row cannot be read and was set aside"
+        );
+    }
+}
+
+/// The manifest of the app; the operator is told of what cannot be read of it.
+///
+/// # Errors
+/// `internal` when the stored text is no manifest.
+fn manifest_of(loaded: &LoadedApp) -> Result<Manifest> {
+    let manifest = read_manifest(&loaded.manifest).map_err(|error| {
+        tracing::error!(app.id = %loaded.record.id, %error, "the stored manifest cannot be read");
+        Error::internal()
+    })?;
+    if let Some(why) = &manifest.refused {
+        tracing::warn!(app.id = %loaded.record.id, why, "a part of the stored manifest is left out");
+    }
+    Ok(manifest)
 }
 
 /// Reads a manifest that was checked when it was deployed, by the rules of that time.

@@ -10,6 +10,7 @@ use rookery_domain::{
     id::{AgentId, AppId, HistoryId, HumanId, OrgId},
     idempotency::{Idempotent, IdempotentRequest, Kept, StoredResponse},
     json::EMPTY_OBJECT,
+    limits::AppsMax,
     manifest::{Manifest, Visibility, Warning},
     retention, slug,
 };
@@ -102,6 +103,29 @@ impl Prepared {
             totals: self.seeds.totals,
             warnings: self.draft.warnings.clone(),
             exposure: None,
+        }
+    }
+
+    /// What storage is given of it, once it is `created`.
+    fn new_app(&self, request: &CreateApp, created: &Created, apps_max: AppsMax) -> NewApp {
+        NewApp {
+            record: self.record.clone(),
+            bounded: retention::is_bounded(&self.draft.manifest, &self.record.retention),
+            version: NewVersion {
+                number: 1,
+                html: request.bundle.html.clone(),
+                manifest: self.draft.manifest_text.clone(),
+                assets: request.bundle.assets.clone().unwrap_or_default().into(),
+                by: request.by,
+                created_at: self.record.created_at,
+                drop_through: 0,
+            },
+            rows: self.seeds.rows.clone(),
+            events: self.seeds.events.clone(),
+            totals: self.seeds.totals,
+            collections: KeptCounts::of(created.collections.iter().cloned()),
+            apps_max,
+            response: request.idempotency.as_ref().map(|keep| keep.of(created)),
         }
     }
 }
@@ -268,32 +292,12 @@ impl Control {
         prepared.seeds.check_room(&env.limits)?;
         let account = env.accounts.get(request.owner, &*env.store).await?;
         let mut rows = account.reserve(prepared.seeds.totals.live, rows_max)?;
-        let version = NewVersion {
-            number: 1,
-            html: request.bundle.html.clone(),
-            manifest: prepared.draft.manifest_text.clone(),
-            assets: request.bundle.assets.clone().unwrap_or_default().into(),
-            by: request.by,
-            created_at: prepared.record.created_at,
-            drop_through: 0,
-        };
-        let bounded = retention::is_bounded(&prepared.draft.manifest, &prepared.record.retention);
         for attempt in 0..SLUGS_TRIED_MAX {
             if request.slug.is_none() {
                 prepared.record.slug = draw(Some(prepared.record.visibility), attempt).into();
             }
             let created = prepared.created();
-            let app = NewApp {
-                record: prepared.record.clone(),
-                bounded,
-                version: version.clone(),
-                rows: prepared.seeds.rows.clone(),
-                events: prepared.seeds.events.clone(),
-                totals: prepared.seeds.totals,
-                collections: KeptCounts::of(created.collections.iter().cloned()),
-                apps_max,
-                response: request.idempotency.as_ref().map(|keep| keep.of(&created)),
-            };
+            let app = prepared.new_app(&request, &created, apps_max);
             let outcome = create::create(&self.db, app).await;
             if matches!(outcome, Err(StorageError::MaybeCommitted(_))) {
                 // Rather too many until the next start than too few: the app may be there.
@@ -314,9 +318,7 @@ impl Control {
                 }
                 CreateOutcome::SlugTaken => {}
                 CreateOutcome::QuotaReached => return Err(too_many_apps(apps_max.kept)),
-                CreateOutcome::NoSuchAccount => {
-                    return Err(account_closed());
-                }
+                CreateOutcome::NoSuchAccount => return Err(account_closed()),
                 CreateOutcome::Answered(first) => {
                     // Only a request with a key is answered so.
                     let keep = request.idempotency.as_ref();

@@ -143,26 +143,9 @@ fn compile(
         let context = ParseContext { own_hosts: &own_hosts, visibility };
         manifest::parse(&value, text.len(), &env.limits, &context)?
     };
-    if let (Some(asked), Some(rules), true) = (asked, &manifest.rules, carried) {
-        // They were checked against the visibility of another deploy.
-        rules.check_visibility(asked)?;
-    }
-    let declared = manifest.visibility.filter(|_| !carried);
-    if let (Some(asked), Some(declared)) = (asked, declared)
-        && asked != declared
-    {
-        return Err(Error::invalid(format!(
-            "`visibility` is {:?}, but the manifest declares {:?}",
-            asked.as_str(),
-            declared.as_str()
-        )));
-    }
+    let apart = asked.map(|asked| hold_against(asked, &manifest, carried)).transpose()?.flatten();
     let mut warnings = manifest::warnings(&value, &manifest);
-    if let (Some(asked), Some(kept), true) = (asked, manifest.visibility, carried)
-        && asked != kept
-    {
-        warnings.push(Warning::visibility_apart(asked, kept));
-    }
+    warnings.extend(apart);
     let compiled = |source| match carried {
         true => env.schemas.in_force(source),
         false => env.schemas.get(source),
@@ -179,7 +162,7 @@ fn compile(
         events.insert(kind.clone(), schema);
     }
     Ok(Draft {
-        visibility: asked.or(declared),
+        visibility: asked.or(manifest.visibility.filter(|_| !carried)),
         timezone: None,
         warnings,
         manifest: Arc::new(manifest),
@@ -187,4 +170,26 @@ fn compile(
         schemas,
         events,
     })
+}
+
+/// Holds the visibility that a request asks for against the manifest; of one that is `carried` over it
+/// warns where they differ.
+///
+/// # Errors
+/// `invalid_request` for another one than a manifest declares that comes with the request; what rules
+/// that are carried over refuse.
+fn hold_against(asked: Visibility, manifest: &Manifest, carried: bool) -> Result<Option<Warning>> {
+    if let (true, Some(rules)) = (carried, &manifest.rules) {
+        // They were checked against the visibility of another deploy.
+        rules.check_visibility(asked)?;
+    }
+    match manifest.visibility {
+        Some(kept) if kept != asked && carried => Ok(Some(Warning::visibility_apart(asked, kept))),
+        Some(declared) if declared != asked => Err(Error::invalid(format!(
+            "`visibility` is {:?}, but the manifest declares {:?}",
+            asked.as_str(),
+            declared.as_str()
+        ))),
+        _ => Ok(None),
+    }
 }

@@ -1,14 +1,15 @@
-//! What each page for operators shows, made from the same answers as the JSON.
+//! What each page for operators shows, made from the same answers as the JSON. What is not here: how it
+//! is written as HTML (`pages`), and where the figures come from.
 
 use rookery_actors::observe::hot::{Measure, Window};
 use rookery_domain::Error;
 use serde::Deserialize;
 
 use super::{
-    app::{AppDetail, AppLine},
+    app::{AppDetail, AppLine, AppSecond},
     hot::{self, HotApp, HotQuery},
     restarts::{self, RestartsQuery},
-    tree::{self, TreeQuery},
+    tree::{self, Tree, TreeQuery},
 };
 use crate::{
     ops::{
@@ -160,6 +161,35 @@ fn app_row(app: &AppLine) -> Row {
 fn tree(state: &AppState, asked: &ViewQuery) -> Result<View, Error> {
     let query = TreeQuery { shard: asked.shard, after: asked.after, limit: Some(TREE_PLACES) };
     let tree = tree::read(state, query)?;
+    let mut choices = Vec::new();
+    let mut live = "view=tree".to_owned();
+    if let Some(shard) = asked.shard {
+        live = format!("{live}&shard={shard}&after={}", asked.after.unwrap_or(0));
+        if asked.after.is_some() {
+            choices.push(("First page".to_owned(), format!("/ops/tree?shard={shard}"), false));
+        }
+        if let Some(next) = tree.next {
+            let href = format!("/ops/tree?shard={shard}&after={next}");
+            choices.push(("Next page".to_owned(), href, false));
+        }
+    }
+    Ok(View {
+        title: "Tree".to_owned(),
+        about: "Who supervises whom. A shard's live apps are listed in the order of their start."
+            .to_owned(),
+        live,
+        choices,
+        parts: vec![Part::Grid(Grid {
+            caption: "Supervision tree",
+            columns: AppLine::COLUMNS.to_vec(),
+            places: 3 + tree.workers.len() + tree.shards.len() + TREE_PLACES,
+            rows: nodes(&tree, asked.shard),
+        })],
+    })
+}
+
+/// The rows of the tree, those of the apps of the shard that is `open` among them.
+fn nodes(tree: &Tree, open: Option<usize>) -> Vec<Row> {
     let node = |key: &str, level, cells: [String; 3]| Row {
         key: key.to_owned(),
         level,
@@ -183,47 +213,22 @@ fn tree(state: &AppState, asked: &ViewQuery) -> Result<View, Error> {
         rows.push(row);
     }
     for shard in &tree.shards {
-        let open = asked.shard == Some(shard.shard as usize);
+        let is_open = open == Some(shard.shard as usize);
         let name = format!("shard {}, apps: {}", shard.shard, shard.apps);
         let mut row = node(&format!("shard {}", shard.shard), 2, [name, ok(true), String::new()]);
         row.cells[4] = number(shard.resident_rows as f64);
         row.cells[5] = bytes(shard.resident_bytes as f64);
-        row.expanded = if open { "true" } else { "false" };
-        row.href = match open {
+        row.expanded = if is_open { "true" } else { "false" };
+        row.href = match is_open {
             true => "/ops/tree".to_owned(),
             false => format!("/ops/tree?shard={}", shard.shard),
         };
         rows.push(row);
-        if open {
+        if is_open {
             rows.extend(tree.apps.iter().map(|app| Row { level: 3, ..app_row(app) }));
         }
     }
-    let mut choices = Vec::new();
-    let mut live = "view=tree".to_owned();
-    if let Some(shard) = asked.shard {
-        live = format!("{live}&shard={shard}&after={}", asked.after.unwrap_or(0));
-        if asked.after.is_some() {
-            choices.push(("First page".to_owned(), format!("/ops/tree?shard={shard}"), false));
-        }
-        if let Some(next) = tree.next {
-            let href = format!("/ops/tree?shard={shard}&after={next}");
-            choices.push(("Next page".to_owned(), href, false));
-        }
-    }
-    let places = 3 + tree.workers.len() + tree.shards.len() + TREE_PLACES;
-    Ok(View {
-        title: "Tree".to_owned(),
-        about: "Who supervises whom. A shard's live apps are listed in the order of their start."
-            .to_owned(),
-        live,
-        choices,
-        parts: vec![Part::Grid(Grid {
-            caption: "Supervision tree",
-            columns: AppLine::COLUMNS.to_vec(),
-            places,
-            rows,
-        })],
-    })
+    rows
 }
 
 fn hottest(state: &AppState, asked: &ViewQuery) -> View {
@@ -298,8 +303,40 @@ fn crashes(state: &AppState, asked: &ViewQuery) -> View {
 
 fn one(app: &AppDetail) -> View {
     let line = &app.line;
+    let chart = |title, pick: fn(&AppSecond) -> f64, show: fn(f64) -> String| {
+        Part::Chart(Chart { title, values: app.seconds.iter().map(pick).collect(), show })
+    };
+    let message = |message: &super::app::RecentMessage| {
+        let took = time(message.took_seconds);
+        let cells = vec![message.kind.clone(), message.outcome.clone(), took, message.at.clone()];
+        Row::flat("", String::new(), cells)
+    };
+    View {
+        title: line.slug.clone(),
+        about: format!("{}. Messages are seen from the first look on.", line.id),
+        live: format!("view=app&id={}", line.id),
+        choices: Vec::new(),
+        parts: vec![
+            Part::Figures(figures(app)),
+            chart("Messages per second", |second| second.messages as f64, number),
+            chart("Mailbox wait, 99th percentile", |second| second.wait_p99_seconds, time),
+            chart("Queued at most", |second| second.queued_max as f64, number),
+            chart("Errors per second", |second| second.errors as f64, number),
+            Part::Grid(Grid {
+                caption: "Last messages",
+                columns: vec!["Kind", "Outcome", "Took", "When"],
+                places: 50,
+                rows: app.recent.iter().map(message).collect(),
+            }),
+        ],
+    }
+}
+
+/// The figures of one app, each with what it is called.
+fn figures(app: &AppDetail) -> Vec<(&'static str, String)> {
+    let line = &app.line;
     let optional = |value: Option<u64>| value.map_or_else(|| "–".to_owned(), |n| n.to_string());
-    let figures = vec![
+    vec![
         ("State", line.state.clone()),
         ("In it for", time(app.state_age_ms as f64 / 1e3)),
         ("Queued now", format!("{} of {}", line.queued, app.mailbox_limit)),
@@ -320,46 +357,5 @@ fn one(app: &AppDetail) -> View {
         ("Incarnation", optional(app.incarnation)),
         ("Newest event", optional(app.seq)),
         ("Cause of quarantine", app.cause.clone().unwrap_or_else(|| "–".to_owned())),
-    ];
-    let values = |pick: fn(&super::app::AppSecond) -> f64| app.seconds.iter().map(pick).collect();
-    let message = |message: &super::app::RecentMessage| {
-        let took = time(message.took_seconds);
-        let cells = vec![message.kind.clone(), message.outcome.clone(), took, message.at.clone()];
-        Row::flat("", String::new(), cells)
-    };
-    View {
-        title: line.slug.clone(),
-        about: format!("{}. Messages are seen from the first look on.", line.id),
-        live: format!("view=app&id={}", line.id),
-        choices: Vec::new(),
-        parts: vec![
-            Part::Figures(figures),
-            Part::Chart(Chart {
-                title: "Messages per second",
-                values: values(|second| second.messages as f64),
-                show: number,
-            }),
-            Part::Chart(Chart {
-                title: "Mailbox wait, 99th percentile",
-                values: values(|second| second.wait_p99_seconds),
-                show: time,
-            }),
-            Part::Chart(Chart {
-                title: "Queued at most",
-                values: values(|second| second.queued_max as f64),
-                show: number,
-            }),
-            Part::Chart(Chart {
-                title: "Errors per second",
-                values: values(|second| second.errors as f64),
-                show: number,
-            }),
-            Part::Grid(Grid {
-                caption: "Last messages",
-                columns: vec!["Kind", "Outcome", "Took", "When"],
-                places: 50,
-                rows: app.recent.iter().map(message).collect(),
-            }),
-        ],
-    }
+    ]
 }

@@ -162,6 +162,17 @@ struct Line {
 }
 
 impl Line {
+    fn of(row: &Row, members: &Members, columns: &[String], href: String) -> Self {
+        let cell = |name: &String| members.get(name).map(|raw| Cell::of(raw)).unwrap_or_default();
+        Self {
+            key: row.key.clone(),
+            href,
+            cells: columns.iter().map(|name| (name.clone(), cell(name))).collect(),
+            version: row.version,
+            updated_at: row.updated_at.clone(),
+        }
+    }
+
     fn shown(&self) -> String {
         visible(&self.key)
     }
@@ -285,17 +296,9 @@ async fn view(context: &PageContext, id: &str, collection: String) -> ApiResult<
     let members = columns.iter().map(|name| Heading::of_member(&query, &page, name));
     let headings =
         members.chain([Heading::sorting(&query, &page, "updated_at", "Changed")]).collect();
-    let line = |(row, members): (&Row, &Members)| Line {
-        key: row.key.clone(),
-        href: way.to(&row_page(&app, &collection, &row.key)),
-        cells: columns
-            .iter()
-            .map(|name| {
-                (name.clone(), members.get(name).map(|raw| Cell::of(raw)).unwrap_or_default())
-            })
-            .collect(),
-        version: row.version,
-        updated_at: row.updated_at.clone(),
+    let line = |(row, members): (&Row, &Members)| {
+        let href = way.to(&row_page(&app, &collection, &row.key));
+        Line::of(row, members, &columns, href)
     };
     let counts = app_page.app.collections.iter().find(|one| one.name == collection);
     let nothing = refused.is_none().then(|| {
