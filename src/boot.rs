@@ -1,5 +1,5 @@
 //! Starting the rooms behind the handlers: database, writer, supervision tree; and stopping them
-//! in the reverse order.
+//! in the reverse order. What is not here: listeners, and the handlers before the rooms (`server`).
 
 mod key;
 

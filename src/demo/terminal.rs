@@ -47,13 +47,11 @@ impl Call {
         self
     }
 
-    /// With a header.
     pub(super) const fn header(mut self, name: &'static str, value: &'static str) -> Self {
         self.header = Some((name, value));
         self
     }
 
-    /// With a JSON body.
     pub(super) fn json(mut self, body: Value) -> Self {
         self.json = Some(body);
         self

@@ -54,7 +54,6 @@ pub(super) struct Smtp {
     tasks: TaskTracker,
 }
 
-/// The queue is full.
 #[derive(Debug)]
 pub(super) struct QueueFull;
 

@@ -229,7 +229,6 @@ fn groups(document: &OpenApi) -> Vec<Group> {
     groups
 }
 
-/// The operations of a path.
 pub(super) fn operations(item: &PathItem) -> impl Iterator<Item = (&'static str, &Operation)> {
     let all = [
         ("GET", &item.get),

@@ -57,7 +57,6 @@ const REQUESTS_MAX: usize = 256;
 const SERVED_BYTES_MAX: usize = 32 << 20;
 /// A page that asks for nothing more for so long is taken.
 const QUIET: Duration = Duration::from_millis(500);
-/// Bytes of a picture.
 const PICTURE_BYTES_MAX: usize = 8 << 20;
 
 /// Answers what a page asks for.

@@ -17,7 +17,6 @@ use utoipa_axum::router::OpenApiRouter;
 use super::browser::{PageSource, Served};
 use crate::{http::client::RequestContext, router, routes::page, state::AppState};
 
-/// Bytes of one answer.
 const ANSWER_BYTES_MAX: usize = 8 << 20;
 /// What a page may ask its app for, beside its own files: the SDK, and what anybody may read. The
 /// feed would never end.

@@ -78,7 +78,6 @@ pub(super) struct Exporter {
 }
 
 impl Exporter {
-    /// Starts it.
     pub(super) fn start(
         exporter: SpanExporter,
         spans: mpsc::Receiver<Span>,

@@ -121,7 +121,6 @@ pub(crate) trait FromColumns: Sized {
     fn from_columns(columns: &impl ReadColumns) -> Read<Self>;
 }
 
-/// Reads all rows of a result.
 pub(crate) fn read_all<T: FromColumns>(rows: &[impl ReadColumns]) -> Result<Vec<T>> {
     let read = |row| T::from_columns(row).map_err(|why| StorageError::corrupt(T::WHAT, why));
     rows.iter().map(read).collect()

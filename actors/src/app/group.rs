@@ -51,7 +51,6 @@ pub(crate) struct OpenMark {
 }
 
 impl Open {
-    /// Writes a row.
     pub(crate) fn write_row(&mut self, write: RowWrite) {
         self.bytes += ENTRY_BYTES + write.row.data().len();
         self.writes.rows.push(write);

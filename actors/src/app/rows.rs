@@ -107,7 +107,6 @@ impl Rows {
         self.index.len()
     }
 
-    /// The row at `key`.
     pub(crate) fn get(&self, key: &str) -> Option<&Arc<Row>> {
         self.at(Digest::of(key)).filter(|row| row.key() == key)
     }

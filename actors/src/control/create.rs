@@ -1,5 +1,5 @@
 //! Making an app: record, first version and first rows in one transaction; its slot is born
-//! dormant.
+//! dormant. What is not here: how what was sent is checked (`draft`, `seed`).
 
 use std::{collections::BTreeMap, mem, sync::Arc};
 

@@ -1,5 +1,6 @@
 //! Organizations: made, renamed, and who is in them. Each change passes through the actor, one at a
-//! time; the table of admins that apps ask is changed with memory, before the reply.
+//! time; the table of admins that apps ask is changed with memory, before the reply. What is not here:
+//! how they stand in memory (`org_book`), and what an admin may do in an app.
 
 use std::sync::Arc;
 

@@ -19,7 +19,6 @@ use super::core::Core;
 /// Visitors that are kept in memory.
 const CACHED_MAX: u64 = 100_000;
 
-/// The cache.
 pub(super) struct Cache {
     seen: moka::sync::Cache<SecretHash, Arc<Participant>>,
     revocations: Mutex<u64>,

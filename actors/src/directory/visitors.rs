@@ -1,4 +1,5 @@
-//! Visitors of apps: each has a token that is good for one app, and is told apart by it.
+//! Visitors of apps: each has a token that is good for one app, and is told apart by it. What is not
+//! here: those that were seen lately, in memory (`participants`), and what a visitor may do in the app.
 
 use std::sync::Arc;
 

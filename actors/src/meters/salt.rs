@@ -18,7 +18,6 @@ const WAIT_MAX: Duration = Duration::from_millis(250);
 /// Pause after a failed fetch.
 const FAILED_FOR: Duration = Duration::from_secs(10);
 
-/// A salt.
 type Salt = [u8; SALT_BYTES];
 
 /// Today's salt, as soon as somebody needed it.

@@ -34,7 +34,6 @@ use crate::{
 /// Shard supervisors.
 pub(crate) const SHARDS: usize = 8;
 
-/// The shard of an app.
 pub(crate) fn shard_of(app: AppId) -> usize {
     usize::from(app.uuid().as_bytes()[14]) % SHARDS
 }

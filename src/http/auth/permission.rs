@@ -1,6 +1,7 @@
 //! The permissions: extractors whose presence in a handler's signature *is* the check, in the
 //! order of precedence (401, kind, `agent_not_claimed`, CSRF, app, its state), and which tell the
-//! OpenAPI document what the route asks for.
+//! OpenAPI document what the route asks for. What is not here: the checks themselves (`resolve`), and
+//! those who come by an app's own origin (`visitor`).
 
 use std::marker::PhantomData;
 

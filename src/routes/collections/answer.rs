@@ -45,7 +45,6 @@ pub(crate) fn page(mut text: PageText) -> Response {
     response
 }
 
-/// The results of a batch.
 pub(crate) fn batch(state: &AppState, results: &[Result<RowReply>]) -> Response {
     json(StatusCode::OK, results_json(&state.envelope, results))
 }

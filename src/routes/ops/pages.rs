@@ -37,7 +37,6 @@ use crate::{
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
      img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// A page.
 #[derive(Template)]
 #[template(path = "ops/page.html")]
 struct Page<'a> {

@@ -1,4 +1,5 @@
-//! The fields of a form that has several of one name, as checkboxes do.
+//! The fields of a page's forms, of which some have several of one name, as checkboxes do; and what a
+//! form asks for. What is not here: who sent it, and for whom (`posted`).
 
 use rookery_domain::Error;
 use serde::{

@@ -1,4 +1,5 @@
-//! What pages read of the API's records: the members that they show, and no more.
+//! What pages read of the API's records: the members that they show, and no more. What is not here:
+//! records that one page alone reads; they stand beside it.
 
 use rookery_actors::{control::ShownStatus, directory::KeyState};
 use rookery_domain::{

@@ -37,7 +37,6 @@ enum Decision {
     Decline,
 }
 
-/// An offer.
 #[derive(Deserialize)]
 struct Offer {
     id: TransferId,

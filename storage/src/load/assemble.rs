@@ -116,7 +116,6 @@ impl Assembly {
         Ok(Self { app, loaded, tail_is_whole: true })
     }
 
-    /// The app.
     pub(super) fn app(&self) -> AppId {
         self.app
     }
@@ -138,7 +137,6 @@ impl Assembly {
         self.loaded.head
     }
 
-    /// All of its rows.
     pub(super) fn rows(&mut self, rows: ReadRows) {
         (self.loaded.rows, self.loaded.tombstones, self.loaded.poison) = rows.into_parts();
     }

@@ -1,4 +1,5 @@
-//! The app itself: settings, trash, closing, waking, retention overrides.
+//! The app itself: settings, trash, closing, waking, retention overrides. What is not here: its
+//! versions (`deploy`), whose it is (`ownership`), and who else reaches it (`access`).
 
 use std::{sync::Arc, time::Duration};
 

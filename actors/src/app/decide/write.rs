@@ -1,4 +1,5 @@
-//! Create, upsert and update.
+//! Create, upsert and update. What is not here: what removes a row or brings it back (`remove`), many
+//! of either at once (`batch`), and what a row counts towards (`quota`).
 
 use std::sync::Arc;
 

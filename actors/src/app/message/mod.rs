@@ -175,7 +175,6 @@ impl ReplyPort {
         self.progress = Progress::Sealed;
     }
 
-    /// Answers.
     pub(crate) fn send(mut self, answer: Result<Reply>) {
         self.reply(answer);
     }

@@ -41,7 +41,6 @@ struct Domains {
     items: Vec<Domain>,
 }
 
-/// A domain.
 #[derive(Deserialize)]
 struct Domain {
     domain: String,

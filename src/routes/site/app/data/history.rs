@@ -28,7 +28,6 @@ pub struct Event {
     pub changed: Vec<Change>,
 }
 
-/// An event of the feed.
 #[derive(Deserialize)]
 struct FeedEvent {
     #[serde(rename = "type")]

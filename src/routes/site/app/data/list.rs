@@ -1,4 +1,6 @@
-//! `/apps/:id/data/:collection`: the rows of a collection, filtered, sorted, page by page.
+//! `/apps/:id/data/:collection`: the rows of a collection, filtered, sorted, page by page. What is not
+//! here: one row (`row`), those that were deleted (`trash`), and how an open page hears of changes
+//! (`changes`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -36,12 +36,10 @@ fn row_path(app: &str, collection: &str, key: &str) -> String {
     format!("{}/{}", collection_path(app, collection), path_segment(key))
 }
 
-/// The page of a collection.
 fn collection_page(app: &str, collection: &str) -> String {
     format!("/apps/{app}/data/{}", path_segment(collection))
 }
 
-/// The page of a row.
 fn row_page(app: &str, collection: &str, key: &str) -> String {
     format!("{}/rows/{}", collection_page(app, collection), path_segment(key))
 }
