@@ -1,6 +1,6 @@
 //! What a human is called, and other single lines that a human types about itself.
 
-use crate::{Error, Result, agent_name::AgentName};
+use crate::{Error, Result, agent_name::AgentName, text::is_unseen};
 
 /// A human's name: one line, trimmed, 1 to 100 characters, by the rules of an agent's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -8,13 +8,14 @@ pub struct HumanName(AgentName);
 
 /// What joins the parts of a host's or a mailbox's address: `.` and `@`, and the characters that
 /// browsers read as those (UTS #46).
-const JOINTS: [char; 6] = ['.', '\u{3002}', '\u{ff0e}', '\u{ff61}', '@', '\u{ff20}'];
+const JOINTS: [char; 7] = ['.', '\u{2024}', '\u{3002}', '\u{ff0e}', '\u{ff61}', '@', '\u{ff20}'];
 
 /// Whether a mail program, or a reader, could take a part of `name` for an address: of a page or of a
-/// mailbox.
+/// mailbox. What nobody sees stands between nothing.
 #[must_use]
 pub fn may_become_link(name: &str) -> bool {
-    let lower = name.to_lowercase();
+    let is_seen = |c: &char| c.is_whitespace() || !is_unseen(*c);
+    let lower = name.chars().filter(is_seen).collect::<String>().to_lowercase();
     let is_of_host = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let joins = |(at, joint): (usize, &str)| {
         let (before, after) = (&lower[..at], &lower[at + joint.len()..]);

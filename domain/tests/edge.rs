@@ -68,9 +68,25 @@ fn what_is_no_address_is_refused() {
 
 #[test]
 fn a_return_path_is_a_path_and_nothing_else() {
-    for good in ["/", "/a", "/a/", "/a/b?x=1&y=//e", "/a#b", "/a%20b", "/?next=/b", "/a:b@c", "/~x"]
-    {
-        assert_eq!(ReturnPath::parse("redirect_to", good).expect(good).as_str(), good);
+    for good in [
+        "/",
+        "/a",
+        "/a/",
+        "/a/b?x=1&y=//e",
+        "/a#b",
+        "/a%20b",
+        "/?next=/b",
+        "/a:b@c",
+        "/~x",
+        "/100%25",
+        "/100%25g",
+        "/v10/x",
+        "/a/x?y=/s/z",
+        "/x/s/y",
+        "/s",
+    ] {
+        assert_eq!(ReturnPath::of_site("redirect_to", good).expect(good).as_str(), good);
+        assert_eq!(ReturnPath::of_app("redirect_to", good).expect(good).as_str(), good);
     }
     for bad in [
         "",
@@ -86,6 +102,7 @@ fn a_return_path_is_a_path_and_nothing_else() {
         "/%2Fevil",
         "/%5cevil",
         "/%252fevil",
+        "/%2541",
         "/a//b",
         "/./a",
         "/../a",
@@ -108,12 +125,29 @@ fn a_return_path_is_a_path_and_nothing_else() {
         "/a?\\",
         "/%7f",
     ] {
-        let error = ReturnPath::parse("redirect_to", bad).expect_err(bad);
-        assert_eq!(error.code, ErrorCode::InvalidRequest);
-        assert!(error.message.starts_with("`redirect_to`"), "{}", error.message);
+        for read in [ReturnPath::of_site, ReturnPath::of_app] {
+            let error = read("redirect_to", bad).expect_err(bad);
+            assert_eq!(error.code, ErrorCode::InvalidRequest);
+            assert!(error.message.starts_with("`redirect_to`"), "{}", error.message);
+        }
     }
-    assert!(ReturnPath::parse("return_to", &format!("/{}", "x".repeat(2_048))).is_err());
+    let long = format!("/{}", "x".repeat(2_048));
+    assert!(ReturnPath::is_too_long(&long) && ReturnPath::of_site("return_to", &long).is_err());
     assert_eq!(ReturnPath::default().as_str(), "/");
+}
+
+#[test]
+fn a_return_path_leads_to_a_page_and_does_nothing_by_being_opened() {
+    let of_api = ["/v1/auth/verify?token=x", "/v1", "/v1/", "/%76%31/auth/verify", "/v%31?x"];
+    let of_service = ["/a/garden/s/callback?grant=x", "/a/garden/%73/share/x", "/a/garden/s/"];
+    for bad in of_api.iter().chain(&of_service) {
+        ReturnPath::of_site("x", bad).expect_err(bad);
+        ReturnPath::of_app("x", bad).expect(bad);
+    }
+    for bad in ["/s/callback?grant=x", "/s/share/x", "/%73/grant/x", "/s/"] {
+        ReturnPath::of_app("x", bad).expect_err(bad);
+        ReturnPath::of_site("x", bad).expect(bad);
+    }
 }
 
 #[test]
@@ -203,7 +237,7 @@ proptest! {
     #[test]
     fn no_text_makes_a_grammar_panic(text in "\\PC{0,40}") {
         let _ = Email::parse(&text);
-        let _ = ReturnPath::parse("x", &format!("/{text}"));
+        let _ = ReturnPath::of_site("x", &format!("/{text}"));
         let _ = CliVersion::check(Some(&text), None);
         let _ = row_key::check(&text);
         let _ = Zone::parse(&text);
@@ -218,7 +252,7 @@ proptest! {
 
     #[test]
     fn a_return_path_stays_on_its_origin(text in "/[a-z/.%\\\\:@?#0-9f-]{0,12}") {
-        if ReturnPath::parse("x", &text).is_ok() {
+        if ReturnPath::of_site("x", &text).is_ok() {
             let base = url::Url::parse("https://site.example/sign-in").expect("a URL");
             let target = base.join(&text).expect("joins");
             prop_assert_eq!(target.origin(), base.origin());

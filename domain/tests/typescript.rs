@@ -22,6 +22,15 @@ fn type_of(schema: &Value) -> String {
 }
 
 #[test]
+fn of_many_alternatives_none_is_left_out() {
+    let mut many: Vec<Value> =
+        (0..201).map(|n| json!({"type": "string", "maxLength": n})).collect();
+    many.push(json!({"type": "number"}));
+    let row = type_of(&json!({"properties": {"a": {"anyOf": many}}}));
+    assert_eq!(row, "{ \"a\"?: (number) | (string); [member: string]: unknown; }");
+}
+
+#[test]
 fn each_keyword_becomes_its_type() {
     let closed = |properties: Value| json!({"type": "object", "properties": properties, "additionalProperties": false});
     for (schema, expected) in [

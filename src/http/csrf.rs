@@ -34,6 +34,12 @@ pub fn is_led_from_here(headers: &HeaderMap) -> bool {
     headers.get(SEC_FETCH_SITE).is_some_and(|site| site == "same-origin")
 }
 
+/// Whether a request says that it comes from a page, or brings what only a browser keeps.
+#[must_use]
+pub fn is_of_browser(headers: &HeaderMap) -> bool {
+    [header::ORIGIN, header::COOKIE, SEC_FETCH_SITE].iter().any(|name| headers.contains_key(name))
+}
+
 fn from_site(headers: &HeaderMap, public_url: &str) -> bool {
     let name = if headers.contains_key(header::ORIGIN) { header::ORIGIN } else { header::REFERER };
     let mut sent = headers.get_all(name).iter();

@@ -15,12 +15,17 @@ const CONTENT_TYPE_BYTES_MAX: usize = 127;
 /// A strong entity tag of `bytes`, quotes included: 128 bits of their SHA-256.
 #[must_use]
 pub fn strong_etag(bytes: &[u8]) -> String {
-    etag_of_sha256(&Sha256::digest(bytes).into())
+    etag(Sha256::digest(bytes).into())
 }
 
-/// The same for bytes whose SHA-256 is known.
+/// The same of a file whose SHA-256 is known. Its type is part of what a browser keeps, and would stay the
+/// old one with the tag (RFC 9110, section 8.8.1).
 #[must_use]
-pub fn etag_of_sha256(digest: &[u8; 32]) -> String {
+pub fn etag_of_file(digest: &[u8; 32], content_type: &str) -> String {
+    etag(Sha256::new().chain_update(digest).chain_update(content_type).finalize().into())
+}
+
+fn etag(digest: [u8; 32]) -> String {
     format!("\"{}\"", URL_SAFE_NO_PAD.encode(&digest[..16]))
 }
 

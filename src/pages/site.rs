@@ -22,6 +22,10 @@ pub struct WelcomePage {
     pub dev_mailbox: bool,
     /// Whether agents may register themselves, as the first one does for a new account.
     pub takes_agents: bool,
+    /// Whether a link would reach nobody.
+    pub is_lost: bool,
+    /// Where signing in with the identity provider starts, if one is configured.
+    pub idp_href: Option<String>,
 }
 
 /// `/sign-in`: asks for an e-mail address.
@@ -40,6 +44,8 @@ pub struct SignInPage {
     pub error: Option<String>,
     /// Where signing in with the identity provider starts, if one is configured.
     pub idp_href: Option<String>,
+    /// Whether a link would reach nobody.
+    pub is_lost: bool,
 }
 
 /// After the form of `/sign-in`: the same for a known and an unknown address.

@@ -64,8 +64,19 @@ pub trait PageSource: Send + Sync + 'static {
     /// The address of the page.
     fn address(&self) -> String;
 
-    /// The answer to a request; `None` lets it fail.
-    fn answer<'a>(&'a self, method: &'a str, url: &'a str) -> BoxFuture<'a, Option<Served>>;
+    /// What becomes of a request.
+    fn answer<'a>(&'a self, method: &'a str, url: &'a str) -> BoxFuture<'a, Answer>;
+}
+
+/// What becomes of a request.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// It is answered.
+    Served(Served),
+    /// It fails.
+    Failed,
+    /// It stays open, as a stream does on which nothing comes; the page is quiet all the same.
+    Open,
 }
 
 /// An answer to a page's request.
@@ -91,7 +102,7 @@ fn is_program(path: &Path) -> bool {
 }
 
 /// What a page asked for, and the answer.
-type Answered = (String, Option<Served>);
+type Answered = (String, Answer);
 
 impl Browser {
     /// The browser that the settings name, if they do.
@@ -221,8 +232,14 @@ async fn settle(
                 }
             }
             Some((request, served)) = asked.next() => {
-                bytes += served.as_ref().map_or(0, |served| served.body.len());
-                let served = served.filter(|_| bytes <= SERVED_BYTES_MAX);
+                let served = match served {
+                    Answer::Open => continue,
+                    Answer::Failed => None,
+                    Answer::Served(served) => {
+                        bytes += served.body.len();
+                        Some(served).filter(|_| bytes <= SERVED_BYTES_MAX)
+                    }
+                };
                 let (method, params) = reply(&request, served);
                 browser.send(page, method, params).await?;
             }
@@ -239,7 +256,7 @@ async fn answer(source: Option<Arc<dyn PageSource>>, paused: Value) -> Answered 
     let (method, url) = (text(&request["method"]), text(&request["url"]));
     let served = match source {
         Some(source) => source.answer(&method, &url).await,
-        None => None,
+        None => Answer::Failed,
     };
     (id, served)
 }

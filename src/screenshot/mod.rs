@@ -1,7 +1,7 @@
 //! Pictures of apps: taken by a headless browser where the settings name one, drawn otherwise.
 //! There is always one.
 //!
-//! A picture is kept by version. How many are taken at once, how many may wait, how long one takes
+//! A picture is kept by version and visibility, until content that it may show is destroyed. How many are taken at once, how many may wait, how long one takes
 //! and how many bytes it costs are bounded; what is beyond them is drawn.
 
 mod browser;
@@ -9,15 +9,21 @@ mod devtools;
 mod drawn;
 mod source;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use bytes::Bytes;
-use rookery_domain::{Error, Result, app::AppRecord, id::AppId};
+use rookery_domain::{Error, Result, app::AppRecord, id::AppId, manifest::Visibility};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use utoipa::ToSchema;
 
-pub use self::browser::{Browser, PageSource, Served};
+pub use self::browser::{Answer, Browser, PageSource, Served};
 use self::source::AppSource;
 use crate::{config, state::AppState};
 
@@ -72,12 +78,14 @@ pub struct Picture {
     pub is_taken: bool,
 }
 
-type Key = (AppId, u32, Size);
+type Key = (AppId, u32, Visibility, Size);
 
 /// All pictures, and who takes them.
 pub struct Screenshots {
     browser: Option<Browser>,
     taken: moka::sync::Cache<Key, Bytes>,
+    /// How often something was destroyed; a picture that was begun before is not kept.
+    destroyed: AtomicU64,
     failed: moka::sync::Cache<Key, ()>,
     /// Those that wait and those that are being taken.
     admitted: Semaphore,
@@ -103,6 +111,7 @@ impl Screenshots {
                 .max_capacity(CACHE_BYTES_MAX)
                 .weigher(weight)
                 .build(),
+            destroyed: AtomicU64::new(0),
             failed: moka::sync::Cache::builder()
                 .max_capacity(FAILED_MAX)
                 .time_to_live(FAILED_FOR)
@@ -121,14 +130,14 @@ impl Screenshots {
             return Ok(Picture { png, is_taken: true });
         }
         let app = Arc::clone(app);
-        let drawn = tokio::task::spawn_blocking(move || drawn::draw(&app, size)).await;
+        let drawn = state.reading.run(move || drawn::draw(&app, size)).await;
         let png = drawn.ok().flatten().ok_or_else(Error::internal)?;
         Ok(Picture { png, is_taken: false })
     }
 
     async fn take(&self, state: &AppState, app: &Arc<AppRecord>, size: Size) -> Option<Bytes> {
         self.browser.as_ref()?;
-        let key = (app.id, app.version, size);
+        let key = (app.id, app.version, app.visibility, size);
         if let Some(known) = self.known(&key) {
             return known;
         }
@@ -156,11 +165,25 @@ impl Screenshots {
         }
     }
 
+    /// Forgets the pictures of an app of which a row was destroyed.
+    pub fn forget(&self, app: &AppRecord) {
+        self.destroyed.fetch_add(1, Ordering::SeqCst);
+        for &visibility in Visibility::ALL {
+            for size in [Size::Card, Size::Og] {
+                self.taken.invalidate(&(app.id, app.version, visibility, size));
+            }
+        }
+    }
+
     async fn look(&self, source: AppSource, key: Key) -> Option<Bytes> {
-        let (app, _, size) = key;
+        let (app, .., size) = key;
+        let destroyed = self.destroyed.load(Ordering::SeqCst);
         match self.browser.as_ref()?.picture(source, size).await {
             Ok(png) => {
                 self.taken.insert(key, png.clone());
+                if destroyed != self.destroyed.load(Ordering::SeqCst) {
+                    self.taken.invalidate(&key);
+                }
                 Some(png)
             }
             Err(error) => {

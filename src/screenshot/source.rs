@@ -6,21 +6,31 @@ use std::{
     sync::Arc,
 };
 
-use axum::{Router, body::Body};
+use axum::{Router, body::Body, response::Response};
+use bytes::Bytes;
 use futures::{FutureExt as _, future::BoxFuture};
 use http::{HeaderMap, HeaderValue, Method, Request, Uri};
-use rookery_domain::app::AppRecord;
+use rookery_domain::{app::AppRecord, id::ParticipantId};
+use serde_json::Value;
 use tower::Service as _;
 use url::Url;
 use utoipa_axum::router::OpenApiRouter;
 
-use super::browser::{PageSource, Served};
-use crate::{http::client::RequestContext, router, routes::page, state::AppState};
+use super::browser::{Answer, PageSource, Served};
+use crate::{
+    http::{client::RequestContext, edge::headers::write_app},
+    router,
+    routes::page,
+    state::AppState,
+};
 
 const ANSWER_BYTES_MAX: usize = 8 << 20;
-/// What a page may ask its app for, beside its own files: the SDK, and what anybody may read. The
-/// feed would never end.
-const OPEN: &[&str] = &["/s/sdk.js", "/s/solver.js", "/s/session", "/s/access"];
+/// What a page may ask its app for, beside its own files: the SDK, and what anybody may read.
+const OPEN: &[&str] = &["/s/sdk.js", "/s/solver.js", SESSION, "/s/access"];
+/// Who a visitor is.
+const SESSION: &str = "/s/session";
+/// What happens from now on: nothing, until the picture is taken.
+const FEED: &str = "/s/feed";
 /// The rows, too.
 const OPEN_BELOW: &str = "/s/collections/";
 /// Where an app's page speaks to its app.
@@ -58,7 +68,7 @@ impl AppSource {
         format!("/{path}{query}").parse().ok()
     }
 
-    async fn participant(&self, uri: Uri) -> Option<http::Response<Body>> {
+    async fn participant(&self, uri: Uri) -> Option<Response> {
         let path = uri.path();
         if !OPEN.contains(&path) && !path.starts_with(OPEN_BELOW) {
             return None;
@@ -78,11 +88,13 @@ impl AppSource {
         });
         let mut response = self.participants.clone().call(request).await.ok()?;
         self.state.envelope.seal(&mut response, &request_id);
+        write_app(&mut response, self.state.origins.is_path_mode());
         Some(response)
     }
 
     async fn served(&self, method: &str, url: &str) -> Option<Served> {
         let uri = self.below(url).filter(|_| method == "GET")?;
+        let is_session = uri.path() == SESSION;
         let response = if uri.path().starts_with(PARTICIPANT) {
             self.participant(uri).await?
         } else {
@@ -91,7 +103,10 @@ impl AppSource {
             page::show(&self.state, &self.app, &Method::GET, &uri, &headers).await?
         };
         let (parts, body) = response.into_parts();
-        let body = axum::body::to_bytes(body, ANSWER_BYTES_MAX).await.ok()?;
+        let mut body = axum::body::to_bytes(body, ANSWER_BYTES_MAX).await.ok()?;
+        if is_session && parts.status.is_success() {
+            body = of_somebody(&body)?;
+        }
         let headers = parts.headers.iter().filter_map(|(name, value)| {
             Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
         });
@@ -104,7 +119,23 @@ impl PageSource for AppSource {
         format!("{}{}", self.origin, self.base)
     }
 
-    fn answer<'a>(&'a self, method: &'a str, url: &'a str) -> BoxFuture<'a, Option<Served>> {
-        self.served(method, url).boxed()
+    fn answer<'a>(&'a self, method: &'a str, url: &'a str) -> BoxFuture<'a, Answer> {
+        let is_feed = self.below(url).is_some_and(|uri| uri.path() == FEED);
+        async move {
+            match self.served(method, url).await {
+                _ if is_feed => Answer::Open,
+                Some(served) => Answer::Served(served),
+                None => Answer::Failed,
+            }
+        }
+        .boxed()
     }
+}
+
+/// The answer to whoever asks who it is, where that is nobody: with an id that nobody has. Without one the
+/// SDK would become somebody first, which is a change.
+fn of_somebody(session: &[u8]) -> Option<Bytes> {
+    let mut session: Value = serde_json::from_slice(session).ok()?;
+    session["id"] = ParticipantId::new().to_string().into();
+    serde_json::to_vec(&session).ok().map(Bytes::from)
 }

@@ -140,6 +140,13 @@ pub(crate) fn plain(error: &sqlx::Error) -> String {
     error.as_database_error().map_or_else(|| error.to_string(), |error| error.message().to_owned())
 }
 
+/// Whether a statement was prepared before somebody changed a type in a table. It is refused as long as its
+/// session lasts.
+pub(crate) fn is_stale_plan(error: &sqlx::Error) -> bool {
+    let error = error.as_database_error().and_then(|it| it.try_downcast_ref::<PgDatabaseError>());
+    error.is_some_and(|error| error.routine() == Some("RevalidateCachedQuery"))
+}
+
 /// What a driver's error says, whatever the moment it came at.
 enum Cause {
     Full,
@@ -158,7 +165,9 @@ impl Cause {
         let why = error.to_string();
         match error {
             E::Database(database) => {
-                if let Some(pg) = database.try_downcast_ref::<PgDatabaseError>() {
+                if is_stale_plan(error) {
+                    Self::Transient(why)
+                } else if let Some(pg) = database.try_downcast_ref::<PgDatabaseError>() {
                     Self::of_postgres(pg.severity(), pg.code(), why)
                 } else {
                     let code = database.code().and_then(|code| code.parse().ok()).unwrap_or(0);

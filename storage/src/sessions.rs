@@ -147,6 +147,14 @@ pub async fn end(
     .await
 }
 
+/// Ends one session and nothing that it has opened.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn forget(db: &Db, id: SessionId) -> Result<()> {
+    db.execute("delete from sessions where id = $1", args![id]).await.map(drop)
+}
+
 /// Ends all sessions of a human with what they have opened, all or nothing.
 ///
 /// # Errors

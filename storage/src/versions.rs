@@ -259,7 +259,7 @@ pub async fn manifest(db: &Db, app: AppId, number: u32) -> Result<Option<Arc<str
         .await
 }
 
-/// What files a version has, in the order of their paths.
+/// What files a version has, in the database's order of their paths.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A source, words of a statement in it, and how each of its tables is read.
-const PLANS: [(&str, &str, &[&str]); 11] = [
+const PLANS: [(&str, &str, &[&str]); 12] = [
     (
         "trash.rs",
         "state_at < $1 and state_at >= $2",
@@ -31,6 +31,7 @@ const PLANS: [(&str, &str, &[&str]); 11] = [
     ("apps/mod.rs", "select 1 where", &["COVERING INDEX apps_counted (owner=? AND status=?)"]),
     ("retention.rs", "from apps a", &["a USING INDEX apps_bounded (id>?)"]),
     ("expiry.rs", "from budgets where day <", &["INDEX budgets_day (day<?)"]),
+    ("placeholders.rs", "delete from humans", &["SEARCH humans", "former_slugs USING"]),
     ("expiry.rs", "from budgets where day >", &["INDEX budgets_day (day>?)"]),
 ];
 

@@ -6,13 +6,14 @@ use rookery_domain::id::AppId;
 use rookery_storage::{
     Db, LaneStatus, StorageError, Writer, WriterOptions,
     commit::{Abort, Outcome},
+    load::{LoadOptions, load_app},
     meta,
 };
 use rookery_testkit::{until, until_async};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, query_scalar};
 
 use crate::{
-    support::{TestDb, on_postgres, row},
+    support::{NOW, TestDb, on_postgres, row},
     writer::kit::{Draft, deploy, load, start},
 };
 
@@ -26,6 +27,8 @@ const RESTORE: &str = "begin;
     create table app_head (like former including all);
     insert into app_head select * from former;
     commit";
+
+const LOOK: LoadOptions = LoadOptions { now: NOW, tail_events: 0 };
 
 /// An app, and a writer that has its connections.
 async fn written_to(test: &TestDb) -> (AppId, Writer) {
@@ -113,6 +116,40 @@ fn a_session_that_was_made_to_read_only_is_left_when_writes_are_taken_again() {
         until_async("it is written", async || create("a").await == Outcome::Committed).await;
         let set = async || meta::set(&test.db, "k", "v").await.is_ok();
         until_async("an account is written", set).await;
+    });
+}
+
+#[test]
+fn a_session_that_has_prepared_for_a_table_of_before_is_left() {
+    on_postgres(async |test: &TestDb| {
+        let (app, writer) = written_to(test).await;
+        let create = |seq, key| Draft::new(app, seq).create(row(key, "{}")).commit(&writer);
+        assert_eq!(create(1, "a").await, Outcome::Committed);
+        meta::set(&test.db, "k", "v").await.unwrap();
+        // Every connection of the pool has its statements.
+        for _ in 0..20 {
+            assert!(load_app(&test.db, app, LOOK).await.unwrap().is_some());
+            meta::get(&test.db, "k").await.unwrap();
+        }
+        let database = test.database.as_ref().expect("PostgreSQL");
+        let mut operator = PgConnection::connect(&database.url).await.unwrap();
+        for change in ["rows alter column key", "meta alter column value"] {
+            let change = format!("alter table {change} type varchar(512)");
+            operator.execute(AssertSqlSafe(change)).await.unwrap();
+        }
+        assert_eq!(meta::get(&test.db, "k").await.unwrap().as_deref(), Some("v"));
+        until_async("an account is written", async || meta::set(&test.db, "k", "w").await.is_ok())
+            .await;
+        let load = async || match load_app(&test.db, app, LOOK).await {
+            Ok(found) => found.is_some(),
+            // Not now, never that it may have happened.
+            Err(error) => {
+                assert!(matches!(error, StorageError::Aborted(_)), "{error:?}");
+                false
+            }
+        };
+        until_async("the app is loaded", load).await;
+        until_async("it is written", async || create(2, "b").await == Outcome::Committed).await;
     });
 }
 

@@ -24,6 +24,8 @@ const DEBIAN_VERSIONS: &str = "/usr/lib/postgresql";
 
 /// The database that the others are copied from.
 const TEMPLATE: &str = "rookery_template";
+/// Sorts texts by the rules of a language, as clusters do that were made where one is spoken.
+const BY_LANGUAGE: &str = "template template0 locale_provider icu icu_locale 'en-US'";
 
 static CLUSTER: LazyLock<Option<Cluster>> =
     LazyLock::new(|| programs().map(|p| Cluster::start(&p)));
@@ -104,7 +106,7 @@ impl Cluster {
         let admin = self.url("postgres");
         self.template
             .get_or_init(|| async {
-                execute(&admin, format!("create database {TEMPLATE}")).await;
+                execute(&admin, format!("create database {TEMPLATE} {BY_LANGUAGE}")).await;
                 prepare(self.url(TEMPLATE)).await;
             })
             .await;

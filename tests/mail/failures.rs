@@ -52,7 +52,7 @@ async fn an_address_is_sent_so_many_links_and_no_more() {
     ask_for_link(&server, "nobody@example.org").await.error(ErrorCode::RateLimited);
     let form = server.request(Method::POST, "/sign-in").form(&[("email", "ada@example.org")]);
     let page =
-        Answer::of(form.header("accept", "text/html").header("origin", server.url(""))).await;
+        Answer::of(form.header("accept", "text/html").header("origin", server.public_url())).await;
     assert_eq!(page.status, 429);
     assert!(page.text.contains("enough sign-in links") && page.text.contains("ada@example.org"));
 }

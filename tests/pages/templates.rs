@@ -32,7 +32,14 @@ fn all_pages() -> Vec<(&'static str, String)> {
     let mut pages = vec![
         (
             "welcome",
-            render(&WelcomePage { shell: shell(), dev_mailbox: true, takes_agents: true }).unwrap(),
+            render(&WelcomePage {
+                shell: shell(),
+                dev_mailbox: true,
+                takes_agents: true,
+                is_lost: false,
+                idp_href: Some("/v1/auth/idp".to_owned()),
+            })
+            .unwrap(),
         ),
         (
             "sign-in",
@@ -43,6 +50,7 @@ fn all_pages() -> Vec<(&'static str, String)> {
                 app_name: Some(evil()),
                 error: Some(evil()),
                 idp_href: Some("/v1/auth/idp".to_owned()),
+                is_lost: false,
             })
             .unwrap(),
         ),
@@ -218,6 +226,7 @@ fn everyday_pages_are_small_and_written_out_for_pictures() {
         app_name: Some("guestbook".into()),
         error: Some("email: this is not an address".into()),
         idp_href: Some("/v1/auth/idp".into()),
+        is_lost: false,
     };
     let sent = SignInSentPage {
         shell: guest(),
@@ -231,7 +240,14 @@ fn everyday_pages_are_small_and_written_out_for_pictures() {
     let pages = [
         (
             "welcome",
-            render(&WelcomePage { shell: ada(), dev_mailbox: true, takes_agents: true }).unwrap(),
+            render(&WelcomePage {
+                shell: ada(),
+                dev_mailbox: true,
+                takes_agents: true,
+                is_lost: false,
+                idp_href: None,
+            })
+            .unwrap(),
         ),
         ("sign-in", render(&sign_in).unwrap()),
         ("sign-in-sent", render(&sent).unwrap()),

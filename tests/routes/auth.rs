@@ -25,6 +25,9 @@ const BAD_PATHS: &[&str] = &[
     "/%2f/evil.example",
     "/a/../../x",
     "/a\nb",
+    // What signs somebody in by being opened.
+    "/v1/auth/verify?token=x",
+    "/a/garden/s/callback?grant=x",
 ];
 
 /// Checks that a link signed nobody in, and that no key is advised, which would not help.

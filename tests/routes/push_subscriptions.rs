@@ -11,7 +11,7 @@ use rookery_testkit::until_async;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::harness::{Answer, Human, START, TestServer, encoded, services::Service};
+use crate::harness::{Answer, Builder, Human, START, TestServer, encoded, services::Service};
 
 const PATH: &str = "/v1/self/push-subscriptions";
 const KEY_PATH: &str = "/v1/self/push-subscription/vapid-public-key";
@@ -69,8 +69,12 @@ async fn an_idempotency_key_saves_once() {
 
 impl World {
     async fn start() -> Option<Self> {
+        Self::start_with(TestServer::builder()).await
+    }
+
+    async fn start_with(builder: Builder) -> Option<Self> {
         let push = Service::start("tests/routes/push_subscriptions.rs", "push.mjs", &[]).await?;
-        let server = TestServer::builder()
+        let server = builder
             .set("ROOKERY__PUSH__TRUSTED_ORIGINS", &push.address)
             .set("ROOKERY__PUSH__CONTACT", "mailto:ops@example.org")
             .start()
@@ -218,6 +222,24 @@ async fn a_push_that_fails_is_tried_again_and_a_dead_subscription_goes() {
         assert_eq!(world.of_service(&format!("/count?name={dead}")).await, 1, "{dead}");
     }
     assert_eq!(world.of_service("/count?name=busy").await, 4);
+}
+
+#[tokio::test]
+async fn what_one_account_does_is_told_so_often_and_no_more() {
+    let builder = TestServer::builder().set("ROOKERY__MAIL__NOTICES_PER_ACCOUNT", "1");
+    let Some(world) = World::start_with(builder).await else { return };
+    let server = &world.server;
+    let (ada, eve) = (server.human("ada@example.org").await, server.human("eve@example.org").await);
+    let bob = server.human("bob@example.org").await;
+    let browser = world.browser("bobs", "201").await;
+    save(server, &bob, &browser).await.expect(201);
+    for (by, is_told) in [(&ada, true), (&ada, false), (&eve, true)] {
+        let slug = world.offer(by, "bob@example.org").await;
+        if is_told {
+            let told = world.next("bobs").await.to_string();
+            assert!(told.contains(&slug), "{told}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -118,7 +118,35 @@ async fn what_happened_while_it_was_closed_to_somebody_is_not_told_later() {
         site.see(&guest, &since(&cursor(&guest).await)).await.expect(200);
     }
 
+    // What is destroyed while it is closed leaves a key in the feed.
+    let before = cursor(&guest).await;
+    site.redeploy(json!({"collections": {}})).await;
+    site.redeploy(manifest(&[("new", &["owner"])])).await;
+    let unseen = cursor(&guest).await;
+    site.row("new", "layoff").await;
+    site.delete("/collections/new/layoff/purge").await.expect(200);
+    site.redeploy(json!({"collections": {}})).await;
+    site.redeploy(manifest(&[("new", &["anyone"])])).await;
+    for cursor in [before, unseen] {
+        site.see(&guest, &since(&cursor)).await.error(ErrorCode::ResyncRequired);
+    }
+
     // The owner hears of everything.
     let all = site.get(&format!("/feed?since={owners}&wait=0")).await.expect(200);
     assert!(kinds(&all).len() > 10, "{all}");
+}
+
+#[tokio::test]
+async fn a_list_is_another_one_to_another_visitor() {
+    let world = World::start().await;
+    let site = world.site_of("public", manifest(&[("open", &["anyone"])])).await;
+    for key in ["a", "b"] {
+        site.row("open", key).await;
+    }
+    let list = "/s/collections/open?limit=1";
+    let (one, other) = (site.guest().await, site.guest().await);
+    let seen = site.see(&one, list).await;
+    assert_eq!(site.see(&one, list).await.header("etag"), seen.header("etag"));
+    // Its cursor is the visitor's own.
+    assert_ne!(site.see(&other, list).await.header("etag"), seen.header("etag"));
 }

@@ -339,9 +339,9 @@ async fn what_a_schema_refuses_is_said_beside_the_text() {
     refused.says("does not fit what its collection holds: “").says("“n” is not of type");
     refused.says("“name” is longer than 5 characters");
     refused.says("far too long").hides("/name");
-    let huge = owned.submit("/data/entries/new", &[("data", &*"x".repeat(600 << 10))]).await;
+    let huge = owned.submit("/data/entries/new", &[("data", &*"x".repeat(970 << 10))]).await;
     assert_eq!(huge.status, 413);
-    huge.says("it holds 512 KiB at most").says("Nothing was saved").hides("524288");
+    huge.says("it holds 968 KiB at most").says("Nothing was saved").hides("991232");
 }
 
 #[tokio::test]

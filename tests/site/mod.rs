@@ -12,6 +12,7 @@ mod domains;
 mod fields;
 mod first_run;
 mod home;
+mod long_rows;
 mod member;
 mod once;
 mod orgs;

@@ -47,7 +47,7 @@ async fn a_form_whose_session_ended_is_kept_and_sent_again() {
     late.says("value=\"Rooks &#38; &#34;crows&#34;\n&#60;b&#62;\"");
     assert!(!late.headers.contains_key("set-cookie"));
     // What is no form of ours is not kept, and another site's is refused as ever.
-    let huge = server.submit(&ada, "/orgs", &[("name", &*"x".repeat(600 << 10))]).await;
+    let huge = server.submit(&ada, "/orgs", &[("name", &*"x".repeat(970 << 10))]).await;
     huge.says("Nothing was saved").hides("Send it again").hides("xxx");
     let forged = server.request(POST, "/orgs").header("origin", "https://evil.example");
     assert_eq!(Answer::of(forged.form(&fields)).await.status, 403);
@@ -278,6 +278,40 @@ async fn a_form_of_another_site_does_nothing() {
         }
     }
     assert_eq!(server.see(&ada, "/").await.status, 200, "still signed in");
+    // Nor does another site have anybody mailed, whoever looks at it.
+    let form = [("email", "eve@example.org")];
+    let other =
+        |name: &str, value: &str| server.request(POST, "/sign-in").header(name, value).form(&form);
+    for (name, value) in [("origin", "null"), ("origin", "https://evil.example"), ("cookie", "x=y")]
+    {
+        assert_eq!(Answer::of(other(name, value)).await.status, 403, "{name}: {value}");
+    }
+    let navigates = other("sec-fetch-site", "cross-site").header("sec-fetch-mode", "navigate");
+    assert_eq!(Answer::of(navigates.header("accept", "text/html")).await.status, 403);
+    assert!(server.mails("eve@example.org").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_session_ends_when_another_takes_its_place_in_the_browser() {
+    let server = TestServer::start().await;
+    let (first, other) =
+        (server.human("ada@example.org").await, server.human("ada@example.org").await);
+    let sign_in = async |human: &str, cookie: &str| {
+        let token = server.link_token(human, None).await;
+        let path = format!("/v1/auth/verify?token={token}");
+        let arrived = Answer::of(server.request(GET, &path).header("cookie", cookie)).await;
+        arrived.header("set-cookie").split(';').next().expect("a cookie").to_owned()
+    };
+    let is_open = async |cookie: &str| {
+        let status = server.request(GET, "/v1/self/profile").header("cookie", cookie);
+        Answer::of(status).await.status == 200
+    };
+    // The same human: the session alone; those of other browsers stay.
+    let again = sign_in("ada@example.org", &first.cookie).await;
+    assert!(!is_open(&first.cookie).await && is_open(&again).await && is_open(&other.cookie).await);
+    // Another one.
+    let bob = sign_in("bob@example.org", &again).await;
+    assert!(!is_open(&again).await && is_open(&bob).await && is_open(&other.cookie).await);
 }
 
 #[tokio::test]

@@ -158,6 +158,56 @@ async fn head_and_a_browser_that_fetches_ahead_spend_nothing() {
 }
 
 #[tokio::test]
+async fn what_a_proxy_asks_a_browser_for_does_not_sign_it_out() {
+    let world = World::start().await;
+    secret(&world).await;
+    let request = world.server.by(&world.owner, Method::GET, "/authorize?app=secret");
+    let answer = Answer::of(request.header("authorization", "Basic eDp5")).await;
+    assert!(
+        answer.header("location").contains("/s/callback?grant="),
+        "{}",
+        answer.header("location")
+    );
+}
+
+#[tokio::test]
+async fn whoever_cannot_be_led_back_is_led_to_the_start() {
+    let world = World::start().await;
+    let site = secret(&world).await;
+    let sign_in = "/sign-in?redirect_to=%2Fauthorize%3Fapp%3Dsecret%26return_to%3D%252F";
+    for (path, is_start) in
+        [("/x?q=".to_owned() + &"%22".repeat(430), true), ("/x?q=1".to_owned(), false)]
+    {
+        let ask = world.server.request(Method::GET, "/authorize");
+        let ask = Answer::of(ask.query(&[("app", "secret"), ("return_to", &*path)])).await;
+        assert_eq!(
+            (ask.status, ask.header("location") == sign_in),
+            (303, is_start),
+            "{}",
+            ask.text
+        );
+    }
+    let long = format!("/x?{}", "y".repeat(3_000));
+    for (shown, leads) in [
+        ("/x?q=C:\\dir#a\\b", "%2Fx%3Fq%3DC%3A%255Cdir%23a%255Cb"),
+        ("/100%25", "%2F100%2525"),
+        (&*long, "%2F"),
+    ] {
+        let asked = site.request(Method::GET, "/s/sign-in").query(&[("return_to", shown)]);
+        let asked = Answer::of(asked).await;
+        let leads = format!("&return_to={leads}");
+        assert!(
+            asked.header("location").ends_with(&leads),
+            "{shown}: {}",
+            asked.header("location")
+        );
+    }
+    let evil =
+        site.request(Method::GET, "/s/sign-in").query(&[("return_to", "/s/callback?grant=x")]);
+    Answer::of(evil).await.error(ErrorCode::InvalidRequest);
+}
+
+#[tokio::test]
 async fn a_return_path_that_leads_elsewhere_is_refused_at_the_start_and_at_the_end() {
     let world = World::start().await;
     let site = secret(&world).await;

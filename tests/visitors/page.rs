@@ -107,6 +107,35 @@ async fn a_document_is_sent_again_only_when_it_has_changed_and_head_has_no_body(
 }
 
 #[tokio::test]
+async fn a_file_that_gets_another_type_is_another_one_to_a_browser() {
+    let world = World::start().await;
+    let deploy = async |slug, kind| {
+        let assets = [("a.js", kind, "let a;")];
+        world.deploy(slug, Visibility::Public, json!({}), HTML, &assets).await
+    };
+    let wrong = deploy("wrong", "text/plain").await.get("/a.js").await;
+    let site = deploy("right", "text/javascript").await;
+    let again = site.request(Method::GET, "/a.js").header("if-none-match", wrong.header("etag"));
+    let again = Answer::of(again).await;
+    assert_eq!(
+        (again.status, again.header("content-type")),
+        (200, "text/javascript; charset=utf-8")
+    );
+}
+
+#[tokio::test]
+async fn each_file_is_found_whatever_its_name_and_however_the_database_sorts() {
+    let world = World::start().await;
+    let names = ["App.js", "Logo.svg", "_z.js", "a/b.css", "about.html", "index.css", "main.js"];
+    let assets = names.map(|name| (name, "text/plain", name));
+    let site = world.deploy("garden", Visibility::Public, json!({}), HTML, &assets).await;
+    for name in names {
+        let file = site.get(&format!("/{name}")).await;
+        assert_eq!((file.status, &*file.text), (200, name));
+    }
+}
+
+#[tokio::test]
 async fn a_path_of_the_apps_own_router_is_its_document_and_a_missing_file_is_not() {
     let world = World::start().await;
     let site = with_assets(&world).await;
@@ -132,7 +161,7 @@ async fn a_path_of_the_apps_own_router_is_its_document_and_a_missing_file_is_not
     // Browsers ask for it by themselves.
     let icon = site.get("/favicon.ico").await;
     assert_eq!((icon.status, &*icon.text), (204, ""));
-    assert_eq!(icon.header("cache-control"), "private, max-age=3600");
+    assert_eq!(icon.header("cache-control"), "private, max-age=60");
     assert_eq!(site.open("/favicon.ico", "").await.status, 404);
     site.open("/s/nothing", "").await.error(ErrorCode::NotFound);
     let post = Answer::of(site.request(Method::POST, "/")).await;

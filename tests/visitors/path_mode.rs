@@ -249,6 +249,14 @@ async fn the_cookie_opens_pages_of_its_own_app_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn a_sandboxed_page_is_told_by_which_protocol_its_calls_came() {
+    let world = world().await;
+    world.public("garden", json!({})).await;
+    let answer = world.server.get("/a/garden/s/collections/nothing").await;
+    assert_eq!(answer.header("timing-allow-origin"), "*");
+}
+
+#[tokio::test]
 async fn whoever_signs_out_is_a_stranger_again() {
     let world = Shared::start_with(builder()).await;
     for (visibility, then) in [("private", 401), ("public", 200)] {

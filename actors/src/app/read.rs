@@ -314,7 +314,7 @@ impl AppHandle {
 }
 
 /// An entity tag of what a query gives a caller at a point of the app's history: the body need
-/// not be made to know that it has not changed.
+/// not be made to know that it has not changed. It holds cursors, which are the caller's own.
 fn etag(
     view: &View,
     collection: &str,
@@ -325,6 +325,8 @@ fn etag(
     let mut hash = rustc_hash::FxHasher::default();
     hash.write(view.root.record.history.uuid().as_bytes());
     hash.write_u64(view.root.seq);
+    hash.write_u8(view.standing.principal.kind as u8);
+    hash.write(&view.standing.principal.id);
     // The body holds a feed cursor, which the rights in the whole app are part of.
     hash.write_u64(view.rights());
     hash.write_u64(scope.fingerprint());

@@ -89,7 +89,7 @@ fn name_with(human: &Human, address: Option<&str>) -> String {
 /// Where a sign-in that was begun leads: checked then, and again now, as it lay in storage meanwhile. By
 /// now it is spent, so one that leads astray leads home.
 pub(super) fn stored_path(stored: Option<&str>) -> ReturnPath {
-    let path = stored.map(|path| ReturnPath::parse("redirect_to", path));
+    let path = stored.map(|path| ReturnPath::of_site("redirect_to", path));
     path.and_then(Result::ok).unwrap_or_default()
 }
 
@@ -215,6 +215,32 @@ impl Directory {
             Ok(())
         })
         .await
+    }
+
+    /// Ends the session of a cookie that the one of `by`, who has just signed in, takes the place of in the
+    /// only browser that had it: somebody else's as signing out would, and one of its own alone. Where that
+    /// fails the session ends by itself some day, and whoever signed in is signed in.
+    pub async fn replace_session(&self, cookie: &str, by: HumanId) {
+        let Some(secret) = Secret::parse(SecretKind::Session, cookie) else { return };
+        let before =
+            self.core.read(|memory| memory.session(secret.hash()).map(|one| (one.id, one.human)));
+        let ended = match before {
+            Ok(Some((_, human))) if human != by => self.sign_out(cookie).await,
+            Ok(Some((session, _))) => {
+                let hash = secret.hash();
+                self.mutate(async move |core: Arc<Core>| {
+                    sessions::forget(&core.db, session).await?;
+                    core.write(|memory| memory.remove_session(hash));
+                    Ok(())
+                })
+                .await
+            }
+            Ok(None) => return,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = ended {
+            tracing::warn!(%error, "a session that was replaced has not ended");
+        }
     }
 
     /// The human with this id.

@@ -182,7 +182,7 @@ impl Capability {
 }
 
 /// Who can reach an app at all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Visibility {
     /// The owner and members.

@@ -182,7 +182,7 @@ fn literal(value: &Value, depth: usize) -> String {
 }
 
 fn union(types: impl Iterator<Item = String>) -> String {
-    let types: BTreeSet<String> = types.take(ALTERNATIVES_MAX + 1).collect();
+    let types: BTreeSet<String> = types.collect();
     if types.contains(ANY) || types.len() > ALTERNATIVES_MAX {
         return ANY.to_owned();
     }

@@ -1,7 +1,7 @@
 //! The session cookie as it is set and cleared: bound to the site's origin.
 
 use http::{HeaderMap, HeaderValue, header};
-use rookery_actors::Directory;
+use rookery_actors::{Directory, directory::SignedIn};
 
 use crate::{
     http::{
@@ -12,8 +12,23 @@ use crate::{
     state::State,
 };
 
+/// Gives the browser the cookie of who has just signed in; the session of the cookie that this overwrites
+/// ends.
+pub async fn begin(
+    request: &HeaderMap,
+    response: &mut HeaderMap,
+    signed_in: &SignedIn,
+    state: &State,
+) {
+    let https = state.is_https();
+    if let Some(before) = session_cookie(request, https) {
+        state.rooms.directory.replace_session(before, signed_in.human.id).await;
+    }
+    set(response, signed_in.secret.expose(), https);
+}
+
 /// Gives the browser the cookie for as long as an unused session lasts.
-pub fn set(headers: &mut HeaderMap, secret: &str, https: bool) {
+fn set(headers: &mut HeaderMap, secret: &str, https: bool) {
     cookie(https).set(headers, secret, Directory::SESSION_TTL_S);
 }
 

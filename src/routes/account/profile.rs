@@ -34,7 +34,7 @@ pub struct Profile {
     email_verified: bool,
     /// The stored name.
     name: Option<String>,
-    /// The name that others are shown: the stored one, else what precedes the `@` of the address,
+    /// The name that others are shown: the stored one, else what precedes the `@` of the proven address,
     /// else `human` and the end of the id.
     display_name: String,
     /// Whether mail about the product is welcome.

@@ -74,7 +74,7 @@ pub async fn begin_idp(
     StrictQuery(query): StrictQuery<Begin>,
 ) -> ApiResult<Response> {
     let provider = provider(&state)?;
-    let path = query.redirect_to.as_deref().map(|path| ReturnPath::parse("redirect_to", path));
+    let path = query.redirect_to.as_deref().map(|path| ReturnPath::of_site("redirect_to", path));
     let path = path.transpose()?.unwrap_or_default();
     if looking {
         return Ok(untouched());

@@ -63,17 +63,15 @@ pub async fn finish_idp(
         return Ok(untouched());
     }
     let came = query.state.clone().unwrap_or_default();
-    let (mut response, secret) = match finish(&state, &headers, query).await {
-        Ok(SignedIn { secret, redirect_to, .. }) => {
-            (see_other(redirect_to.as_str())?, Some(secret))
-        }
+    let (mut response, signed_in) = match finish(&state, &headers, query).await {
+        Ok(signed_in) => (see_other(signed_in.redirect_to.as_str())?, Some(signed_in)),
         Err(Failed { error, redirect_to }) => {
             (failed(&state, &headers, error, &redirect_to)?, None)
         }
     };
     cookie::idp::end(&headers, response.headers_mut(), &came, state.is_https());
-    if let Some(secret) = secret {
-        cookie::session::set(response.headers_mut(), secret.expose(), state.is_https());
+    if let Some(signed_in) = signed_in {
+        cookie::session::begin(&headers, response.headers_mut(), &signed_in, &state).await;
     }
     Ok(response)
 }

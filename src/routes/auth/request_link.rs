@@ -63,7 +63,7 @@ pub async fn request_link(
     StrictJson(body): StrictJson<LinkRequest>,
 ) -> ApiResult<(StatusCode, Json<LinkRequested>)> {
     let email = Email::parse(&body.email)?;
-    let path = body.redirect_to.as_deref().map(|path| ReturnPath::parse("redirect_to", path));
+    let path = body.redirect_to.as_deref().map(|path| ReturnPath::of_site("redirect_to", path));
     send(&state, client.address, &email, path.transpose()?.as_ref()).await?;
     let answer = LinkRequested { status: "sent", expires_in: Directory::LINK_TTL_S };
     Ok((StatusCode::ACCEPTED, Json(answer)))

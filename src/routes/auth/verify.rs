@@ -74,6 +74,6 @@ pub async fn verify(
         Err(error) => return Err(error.into()),
     };
     let mut response = see_other(signed_in.redirect_to.as_str())?;
-    cookie::session::set(response.headers_mut(), signed_in.secret.expose(), state.is_https());
+    cookie::session::begin(&headers, response.headers_mut(), &signed_in, &state).await;
     Ok(response)
 }

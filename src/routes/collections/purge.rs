@@ -1,6 +1,6 @@
 //! `DELETE /v1/apps/:id/collections/:name/:key/purge`: destroys a row's content.
 
-use axum::response::Response;
+use axum::{extract::State, response::Response};
 use http::StatusCode;
 use rookery_actors::app::{message::RowTarget, render};
 use rookery_domain::ErrorCode;
@@ -16,6 +16,7 @@ use super::{
 use crate::{
     error::ApiResult,
     http::{body::OptionalJson, conditional::IfMatchHeader, params::StrictQuery},
+    state::AppState,
 };
 
 /// What the purge itself may answer.
@@ -48,6 +49,7 @@ pub const ERRORS: &[ErrorCode] = &[
 )]
 pub(crate) async fn purge_row<C: Callers>(
     caller: C::OwnWriter,
+    State(state): State<AppState>,
     row: RowPath,
     StrictQuery(params): StrictQuery<VersionParams>,
     version: IfMatchHeader,
@@ -57,5 +59,6 @@ pub(crate) async fn purge_row<C: Callers>(
     let if_match = if_match(version, &params, body.if_match)?;
     let target = RowTarget { key: row.key.into(), if_match };
     let left = app.purge_row(&caller, &row.collection, target).await?;
+    state.screenshots.forget(&app.record());
     Ok(answer::json(StatusCode::OK, render::purged_row(&left)))
 }

@@ -118,7 +118,7 @@ fn tell(
     let by = sender(state.rooms.directory.human(who)?.as_deref());
     if invited.has_account {
         let message = PushMessage::shared(&app.slug, &by);
-        state.push.tell(Addressee::Human(invited.human.id), message);
+        state.push.tell(Addressee::Human(invited.human.id), who, message);
         return Ok(());
     }
     if !state.mailer.admits_notice(email, Some(who)) {

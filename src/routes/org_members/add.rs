@@ -70,7 +70,7 @@ pub async fn add(
         // Who added may have left meanwhile; the member is there all the same.
         if let Ok(joined) = directory.org(account, org) {
             let (human, name) = (added.member.human, &joined.org.name);
-            shared.push.tell(Addressee::Human(human), PushMessage::joined(name));
+            shared.push.tell(Addressee::Human(human), account, PushMessage::joined(name));
             notices::tell_of_org(&shared, human, org, name, OrgNews::Joined { by: account, role });
         }
         Ok(added)

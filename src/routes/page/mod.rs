@@ -18,7 +18,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use rookery_domain::{Error, Result, app::AppRecord, manifest::Visibility};
 use rookery_storage::versions::AssetInfo;
 
-pub use refusal::{Outsider, Refusal, authorize_address, refuse, status_page};
+pub use refusal::{Outsider, Refusal, authorize_address, refuse, sign_in_path, status_page};
 pub use source::{PageCache, ReadyPages};
 
 use crate::{
@@ -243,7 +243,7 @@ async fn asset(
     } else {
         None
     };
-    let plain_etag = assets::etag_of_sha256(&info.sha256);
+    let plain_etag = assets::etag_of_file(&info.sha256, &content_type);
     let (etag, len) = match &packed {
         Some(packed) => (assets::etag_of_gzip(&plain_etag), packed.len() as u64),
         None => (plain_etag, info.size),
@@ -264,9 +264,9 @@ fn cache(app: &AppRecord) -> Cache {
     if app.visibility == Visibility::Public { Cache::Public } else { Cache::Private }
 }
 
-/// That an app has no icon: no error, and not asked for with every page.
+/// That an app has no icon: no error, and not asked for with every page. The next version may bring one.
 fn no_icon(state: &AppState, app: &AppRecord, pages: &ReadyPages) -> Response {
-    let kept = HeaderValue::from_static("private, max-age=3600");
+    let kept = HeaderValue::from_static("private, max-age=60");
     let headers = common(state, app, pages, false);
     (StatusCode::NO_CONTENT, headers, [(header::CACHE_CONTROL, kept)]).into_response()
 }

@@ -227,19 +227,25 @@ pub fn status_page(
 /// Where signing in to the app leads back to: `uri`, as far as that is a return path.
 fn back_of(uri: &Uri) -> ReturnPath {
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
-    // The service's own paths are no place to return to: they are spent.
-    let back = ReturnPath::parse("return_to", path).ok().filter(|_| !path.starts_with("/s/"));
-    back.unwrap_or_default()
+    ReturnPath::of_app("return_to", path).unwrap_or_default()
 }
 
 /// The site's sign-in, which says who is signed in and takes another address, for an app.
 fn account_address(state: &AppState, slug: &str, back: &ReturnPath) -> String {
     let site = state.origins.site_origin();
-    let authorize = authorize_address(state, slug, back, None);
+    format!("{site}{}", sign_in_path(slug, back))
+}
+
+/// The path of the site's sign-in that leads on into an app; to its start, where `back` is too long to be
+/// carried within another address.
+pub fn sign_in_path(app: &str, back: &ReturnPath) -> String {
+    let authorize = |back: &ReturnPath| format!("/authorize?{}", authorize_query(app, back, None));
+    let here = ReturnPath::of_site("redirect_to", &authorize(back));
+    let here = here.map_or_else(|_| authorize(&ReturnPath::default()), |here| here.to_string());
     let query = url::form_urlencoded::Serializer::new(String::new())
-        .append_pair("redirect_to", authorize.strip_prefix(&*site).unwrap_or("/"))
+        .append_pair("redirect_to", &here)
         .finish();
-    format!("{site}/sign-in?{query}")
+    format!("/sign-in?{query}")
 }
 
 /// The site's `/authorize` for an app, leading back to a path of it, with the state of a sign-in that
@@ -250,11 +256,14 @@ pub fn authorize_address(
     back: &ReturnPath,
     began: Option<&Secret>,
 ) -> String {
+    format!("{}/authorize?{}", state.origins.site_origin(), authorize_query(slug, back, began))
+}
+
+fn authorize_query(app: &str, back: &ReturnPath, began: Option<&Secret>) -> String {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
-    query.append_pair("app", slug);
+    query.append_pair("app", app);
     if let Some(began) = began {
         query.append_pair("state", began.expose());
     }
-    let query = query.append_pair("return_to", back.as_str()).finish();
-    format!("{}/authorize?{query}", state.origins.site_origin())
+    query.append_pair("return_to", back.as_str()).finish()
 }

@@ -143,7 +143,9 @@ impl PageCache {
 }
 
 impl ReadyPages {
-    fn new(source: PageSource, sdk_src: &str) -> Result<Self> {
+    fn new(mut source: PageSource, sdk_src: &str) -> Result<Self> {
+        // A database may sort texts by the rules of a language; they are looked up by their bytes.
+        source.assets.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         let served = document::serve(&source.html, sdk_src)?;
         Ok(Self {
             document: Packed::new(served.html),

@@ -167,5 +167,5 @@ fn to_sign_in(user_code: &str) -> Result<Response> {
         back.push_str("?user_code=");
         back.extend(utf8_percent_encode(user_code, NON_ALPHANUMERIC));
     }
-    see_other(&sign_in::address(&ReturnPath::parse("user_code", &back)?))
+    see_other(&sign_in::address(&ReturnPath::of_site("user_code", &back)?))
 }

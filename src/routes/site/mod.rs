@@ -55,7 +55,10 @@ use crate::{
 pub(crate) const FORM_BYTES_MAX: usize = 8 << 10;
 
 /// Who looks at a page, if somebody is signed in. A session that has ended is nobody's.
-fn visitor(state: &State, headers: &HeaderMap) -> Result<Option<SessionHolder>> {
+pub(in crate::routes) fn visitor(
+    state: &State,
+    headers: &HeaderMap,
+) -> Result<Option<SessionHolder>> {
     match session_cookie(headers, state.is_https()) {
         Some(cookie) => state.rooms.directory.session(cookie),
         None => Ok(None),

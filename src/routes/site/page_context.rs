@@ -237,7 +237,7 @@ impl PageContext {
     /// Where a form wants to go afterwards: a path of this site, else `otherwise`.
     #[must_use]
     pub fn back(&self, wanted: Option<&str>, otherwise: &str) -> String {
-        let path = wanted.and_then(|path| ReturnPath::parse("back", path).ok());
+        let path = wanted.and_then(|path| ReturnPath::of_site("back", path).ok());
         path.map_or_else(|| otherwise.to_owned(), |path| path.to_string())
     }
 
@@ -380,7 +380,7 @@ pub(super) fn way_back(uri: &Uri, headers: &HeaderMap) -> ReturnPath {
         None if headers.contains_key(HX_REQUEST) => None,
         None => asked(),
     };
-    here.and_then(|here| ReturnPath::parse("redirect_to", &here).ok()).unwrap_or_default()
+    here.and_then(|here| ReturnPath::of_site("redirect_to", &here).ok()).unwrap_or_default()
 }
 
 /// The path of an address, with its query.

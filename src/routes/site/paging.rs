@@ -11,6 +11,8 @@ pub const ITEMS_MAX: usize = 25;
 /// Cursors that an address keeps, some 130 bytes each. Whoever has turned further goes back that
 /// far page by page, and then to the first.
 const KEPT_MAX: usize = 20;
+/// Bytes of them: a cursor holds what its list is sorted by, and proxies take addresses of 8 KiB.
+const KEPT_BYTES_MAX: usize = 4 << 10;
 /// What the list of a page is called that has only one.
 pub const ONLY: &str = "cursor";
 
@@ -92,10 +94,15 @@ impl CursorTrail {
         let first = (here > 1).then(|| address(&[]));
         let next = next.map(|next| {
             let known = &kept[usize::from(is_cut)..];
-            match known.len() < KEPT_MAX {
-                true => address(&[&kept[..], &[&next]].concat()),
-                false => address(&[&[""], &known[known.len() + 1 - KEPT_MAX..], &[&next]].concat()),
-            }
+            let mut bytes = next.len();
+            let fits = |cursor: &&&str| {
+                bytes += cursor.len();
+                bytes <= KEPT_BYTES_MAX
+            };
+            let room = known.iter().rev().take(KEPT_MAX - 1).take_while(fits).count();
+            let (gone, known) = known.split_at(known.len() - room);
+            let start: &[&str] = if is_cut || !gone.is_empty() { &[""] } else { &[] };
+            address(&[start, known, &[&next]].concat())
         });
         Pager { what, first, previous, next }
     }

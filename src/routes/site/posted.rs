@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::{
     FORM_BYTES_MAX, account,
-    app::data::ROW_FORM_BYTES_MAX,
+    app::data,
     form_account::{self, FormAccount},
     form_text, frame,
     page_context::{PageContext, way_back},
@@ -26,11 +26,16 @@ use crate::{
     state::{AppState, State},
 };
 
-/// Who sends a form of at most `BYTES_MAX` bytes, and what it holds.
-pub struct Posted<T, const BYTES_MAX: usize = FORM_BYTES_MAX>(pub PageContext, pub T);
+/// Who sends a form, and what it holds; how long it may be goes by whether it carries a row.
+pub struct Posted<T, const CARRIES_ROW: bool = false>(pub PageContext, pub T);
 
 /// A form that carries a row.
-pub type PostedRow<T> = Posted<T, ROW_FORM_BYTES_MAX>;
+pub type PostedRow<T> = Posted<T, true>;
+
+/// Bytes of the longest form, which carries a row.
+fn row_form_bytes_max(state: &State) -> usize {
+    data::form_bytes_max(state.config.limits.row_bytes_max)
+}
 
 /// What was sent, to be sent again.
 #[derive(Template)]
@@ -64,7 +69,9 @@ struct Kept {
     fields: Vec<(String, String)>,
 }
 
-impl<T: DeserializeOwned, const BYTES_MAX: usize> FromRequest<AppState> for Posted<T, BYTES_MAX> {
+impl<T: DeserializeOwned, const CARRIES_ROW: bool> FromRequest<AppState>
+    for Posted<T, CARRIES_ROW>
+{
     type Rejection = Response;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Response> {
@@ -76,7 +83,8 @@ impl<T: DeserializeOwned, const BYTES_MAX: usize> FromRequest<AppState> for Post
             }
             Err(failed) => return Err(failed.into_response()),
         };
-        let text = form_text(state, &parts.headers, context.address(), body, BYTES_MAX).await;
+        let bytes_max = if CARRIES_ROW { row_form_bytes_max(state) } else { FORM_BYTES_MAX };
+        let text = form_text(state, &parts.headers, context.address(), body, bytes_max).await;
         let text = text.map_err(|error| context.answer(Err(error.into())))?;
         let form = Form::of(&text);
         // The session may have ended while the form was waited for.
@@ -143,7 +151,8 @@ impl Kept {
 async fn keep(mut parts: Parts, body: Body, state: &AppState) -> ApiResult<Response> {
     let RequestContext { address, .. } =
         RequestContext::from_request_parts(&mut parts, state).await?;
-    let text = form_text(state, &parts.headers, address, body, ROW_FORM_BYTES_MAX).await;
+    let bytes_max = row_form_bytes_max(state);
+    let text = form_text(state, &parts.headers, address, body, bytes_max).await;
     session_ended(&parts, text.map(|text| Form::of(&text)).unwrap_or_default(), state)
 }
 

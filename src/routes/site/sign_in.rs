@@ -1,7 +1,7 @@
 //! `/sign-in`: asks for an address and mails a link there.
 
 use axum::{body::Body, extract::State, response::Response};
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, Method, StatusCode, header};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rookery_actors::{Directory, directory::MailedLink};
 use rookery_domain::{Error, ErrorCode, Result, email::Email, redirect::ReturnPath, slug};
@@ -16,8 +16,11 @@ use super::{
 };
 use crate::{
     error::{ApiResult, status, tell},
-    http::{client::RequestContext, params::PageQuery},
-    pages::site::{SignInPage, SignInSentPage},
+    http::{client::RequestContext, csrf, params::PageQuery},
+    pages::{
+        origin::HostMatch,
+        site::{SignInPage, SignInSentPage},
+    },
     routes::auth::request_link,
     state::{AppState, State as Shared},
 };
@@ -66,13 +69,14 @@ pub(super) fn address(path: &ReturnPath) -> String {
 
 fn return_path(text: Option<&str>) -> Result<ReturnPath> {
     let text = text.filter(|text| !text.is_empty());
-    text.map_or_else(|| Ok(ReturnPath::default()), |text| ReturnPath::parse("redirect_to", text))
+    text.map_or_else(|| Ok(ReturnPath::default()), |text| ReturnPath::of_site("redirect_to", text))
 }
 
-/// Where signing in with the identity provider starts.
-fn idp_href(path: &ReturnPath) -> String {
+/// Where signing in with the identity provider starts, if one is configured.
+pub(super) fn idp_href(state: &Shared, path: &ReturnPath) -> Option<String> {
+    state.idp.as_ref()?;
     let query = Serializer::new(String::new()).append_pair("redirect_to", path.as_str()).finish();
-    format!("/v1/auth/idp?{query}")
+    Some(format!("/v1/auth/idp?{query}"))
 }
 
 /// The app that sent the human here: an invitation, or an app's own page, leads to `/authorize`.
@@ -97,7 +101,8 @@ fn ask(
         redirect_to: path.to_string(),
         app_name: app_of(path),
         error,
-        idp_href: state.idp.as_ref().map(|_| idp_href(path)),
+        idp_href: idp_href(state, path),
+        is_lost: !state.mailer.reaches_anybody(),
     };
     show(state, status, &page)
 }
@@ -115,16 +120,20 @@ pub async fn page(
     Ok(ask(&state, &headers, StatusCode::OK, String::new(), &path, None)?)
 }
 
-/// The form: leads to the same page for a known and an unknown address.
+/// The form: leads to the same page for a known and an unknown address. A browser sends it from a page of
+/// the site, or another site would have it mail strangers in its visitors' names.
 ///
 /// # Errors
-/// `payload_too_large`, `unavailable`.
+/// `csrf_origin_mismatch`, `payload_too_large`, `unavailable`.
 pub async fn submit(
     State(state): State<AppState>,
     headers: HeaderMap,
     client: RequestContext,
     body: Body,
 ) -> ApiResult<Response> {
+    if csrf::is_of_browser(&headers) && !comes_from_here(&headers, &state) {
+        csrf::check(&Method::POST, &headers, &state.public_url)?;
+    }
     let form: Form = form(&state, &headers, client.address, body, FORM_BYTES_MAX).await?;
     let path = return_path(form.redirect_to.as_deref())?;
     let parsed = Email::parse(&form.email);
@@ -154,6 +163,16 @@ pub async fn submit(
         .append_pair("redirect_to", path.as_str())
         .finish();
     Ok(see_other(&format!("/sign-in/sent?{query}"))?)
+}
+
+/// Whether a form was sent by a page of the very address that it is sent to. A site on this machine has more
+/// than one, and a link that is mailed leads to the right one.
+fn comes_from_here(headers: &HeaderMap, state: &Shared) -> bool {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = host.filter(|host| state.origins.classify(host) == HostMatch::Site);
+    let scheme = if state.is_https() { "https" } else { "http" };
+    let check = |host| csrf::check(&Method::POST, headers, &format!("{scheme}://{host}"));
+    host.is_some_and(|host| check(host).is_ok())
 }
 
 /// Says that a link is on its way, to whom a form has sent one.

@@ -3,7 +3,9 @@
 use axum::{extract::State, response::Response};
 use http::StatusCode;
 
-use super::{frame, home, page_context::PageContext, show};
+use rookery_domain::redirect::ReturnPath;
+
+use super::{frame, home, page_context::PageContext, show, sign_in::idp_href};
 use crate::{error::ApiResult, pages::site::WelcomePage, routes::register, state::AppState};
 
 /// The page.
@@ -21,10 +23,12 @@ pub async fn page(
         Err(_) => {}
     }
     let shell = frame(&state, None)?;
-    let dev_mailbox = state.mailer.readable_mailbox().is_some();
-    Ok(show(
-        &state,
-        StatusCode::OK,
-        &WelcomePage { shell, dev_mailbox, takes_agents: register::is_open(&state) },
-    )?)
+    let page = WelcomePage {
+        shell,
+        dev_mailbox: state.mailer.readable_mailbox().is_some(),
+        takes_agents: register::is_open(&state),
+        is_lost: !state.mailer.reaches_anybody(),
+        idp_href: idp_href(&state, &ReturnPath::default()),
+    };
+    Ok(show(&state, StatusCode::OK, &page)?)
 }

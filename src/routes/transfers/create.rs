@@ -88,7 +88,7 @@ pub async fn create(
             permit.send(&email, letter);
         }
         notices::tell(&shared, app.record().owner, by, &slug, Deed::Offered { to: &email });
-        shared.push.tell(Addressee::Holder(email), PushMessage::offered(&slug, &by_name));
+        shared.push.tell(Addressee::Holder(email), by, PushMessage::offered(&slug, &by_name));
         Ok(offer)
     };
     let request = key.request(principal, &[&route], &body);

@@ -5,16 +5,16 @@ use axum::{
     response::{Html, IntoResponse as _, Response},
 };
 use http::{HeaderMap, HeaderValue, header};
-use rookery_domain::{Error, ErrorCode, Result, app::AppStatus, redirect::ReturnPath};
+use rookery_actors::directory::SessionHolder;
+use rookery_domain::{app::AppStatus, redirect::ReturnPath};
 use serde::Deserialize;
 use url::Url;
 
 use super::see_other;
 use crate::{
-    error::{ApiError, ApiResult},
+    error::ApiResult,
     http::{
         accept::is_navigation,
-        auth::permission::{HumanSession, OptionalHuman},
         cookie,
         params::PageQuery,
         prefetch::{Speculative, untouched},
@@ -24,6 +24,7 @@ use crate::{
         shell::{Shell, page_headers, render},
         site::ContinuePage,
     },
+    routes::{page::sign_in_path, site},
     state::AppState,
 };
 
@@ -45,27 +46,20 @@ pub struct Authorize {
 /// # Errors
 /// `invalid_request` for a return path that leads elsewhere; `app_not_found`.
 pub async fn authorize(
-    visitor: Result<OptionalHuman, ApiError>,
     State(state): State<AppState>,
     Speculative(looking): Speculative,
     headers: HeaderMap,
     PageQuery(query): PageQuery<Authorize>,
 ) -> ApiResult<Response> {
     let return_to = query.return_to.as_deref().filter(|path| !path.is_empty());
-    let return_to = return_to.map(|path| ReturnPath::parse("return_to", path)).transpose()?;
+    let return_to = return_to.map(|path| ReturnPath::of_app("return_to", path)).transpose()?;
     let return_to = return_to.unwrap_or_default();
     let app = state.rooms.apps().find(&query.app).await?;
     if looking {
         return Ok(untouched());
     }
-    let human = match visitor {
-        Ok(OptionalHuman(human)) => human,
-        // A session that has ended is none.
-        Err(refused) if refused.error.code == ErrorCode::Unauthorized => None,
-        Err(refused) => return Err(refused),
-    };
-    let Some(HumanSession { human, session }) = human else {
-        return Ok(see_other(&sign_in(&query.app, &return_to)?)?);
+    let Some(SessionHolder { human, session }) = site::visitor(&state, &headers)? else {
+        return Ok(see_other(&sign_in_path(&query.app, &return_to))?);
     };
     let record = app.record();
     let url = state.app_url(record.id, &record.slug);
@@ -108,19 +102,4 @@ fn lead(state: &AppState, address: &str) -> ApiResult<Response> {
     // The address holds a grant.
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     Ok(response)
-}
-
-/// The sign-in page, which leads back here.
-fn sign_in(app: &str, return_to: &ReturnPath) -> Result<String> {
-    let here = url::form_urlencoded::Serializer::new(String::new())
-        .append_pair("app", app)
-        .append_pair("return_to", return_to.as_str())
-        .finish();
-    let here = format!("/authorize?{here}");
-    // What is handed on must be a return path of the site itself.
-    let here = ReturnPath::parse("app", &here).map_err(|_| Error::app_not_found())?;
-    let query = url::form_urlencoded::Serializer::new(String::new())
-        .append_pair("redirect_to", here.as_str())
-        .finish();
-    Ok(format!("/sign-in?{query}"))
 }

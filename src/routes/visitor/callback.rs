@@ -51,7 +51,7 @@ pub async fn callback(
     StrictQuery(query): StrictQuery<Callback>,
 ) -> ApiResult<Response> {
     let return_to = query.return_to.as_deref().filter(|path| !path.is_empty());
-    let return_to = return_to.map(|path| ReturnPath::parse("return_to", path)).transpose()?;
+    let return_to = return_to.map(|path| ReturnPath::of_app("return_to", path)).transpose()?;
     if looking {
         return Ok(untouched());
     }

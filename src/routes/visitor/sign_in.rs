@@ -3,7 +3,7 @@
 
 use axum::{extract::State, response::Response};
 use http::HeaderMap;
-use rookery_domain::redirect::ReturnPath;
+use rookery_domain::{Result, redirect::ReturnPath};
 use serde::Deserialize;
 
 use super::see_other;
@@ -38,8 +38,7 @@ pub async fn sign_in(
     let slug = context.app.as_deref().unwrap_or_default();
     let return_to = query.return_to.as_deref().filter(|path| !path.is_empty());
     let return_to = return_to.map(|path| state.origins.path_in_app(slug, path));
-    let return_to = return_to.map(|path| ReturnPath::parse("return_to", path)).transpose()?;
-    let return_to = return_to.unwrap_or_default();
+    let return_to = return_to.map(return_path).transpose()?.unwrap_or_default();
     let app = state.rooms.apps().find(slug).await.ok();
     let comes_back = app.is_some_and(|app| {
         let record = app.record();
@@ -50,4 +49,15 @@ pub async fn sign_in(
     let mut response = see_other(&authorize_address(&state, slug, &return_to, began.as_ref()))?;
     response.headers_mut().extend(answer);
     Ok(response)
+}
+
+/// Where an app's page wants to be come back to. Addresses in browsers may hold a backslash behind the path,
+/// where it means nothing; one that is too long to be carried leads to the app's start.
+fn return_path(shown: &str) -> Result<ReturnPath> {
+    let (path, rest) = shown.split_at(shown.find(['?', '#']).unwrap_or(shown.len()));
+    let path = format!("{path}{}", rest.replace('\\', "%5C"));
+    match ReturnPath::is_too_long(&path) {
+        true => Ok(ReturnPath::default()),
+        false => ReturnPath::of_app("return_to", &path),
+    }
 }

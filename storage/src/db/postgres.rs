@@ -21,7 +21,7 @@ use super::{
     origin::{Opened, Origin, STANDBY},
     tx,
 };
-use crate::error::{Result, StorageError, plain};
+use crate::error::{Result, StorageError, is_stale_plan, plain};
 
 /// The migrations of this build.
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
@@ -198,13 +198,18 @@ impl PostgresDb {
         sql: &'static str,
         args: &[Arg],
     ) -> Result<Vec<PgRow>, sqlx::Error> {
-        let mut is_retry = false;
+        let (mut is_retry, mut stale) = (false, 0);
         loop {
             let mut conn = self.acquire().await?;
             let answer = tx::all_postgres(&mut *conn, sql, args);
             match self.answer_timeout().of(answer).await {
-                // A pooled connection that the server has closed meanwhile; reading is repeatable.
+                // A pooled connection that the server has closed meanwhile, or that holds what was before
+                // a table was changed; reading is repeatable.
                 Ok(Err(error)) if tx::is_lost(&error) && !is_retry => is_retry = true,
+                Ok(Err(error)) if is_stale_plan(&error) && stale < CONNECTIONS_MAX => {
+                    stale += 1;
+                    drop(conn.detach());
+                }
                 Ok(result) => return result,
                 Err(silent) => {
                     // The pool must not have it back.
@@ -232,7 +237,7 @@ impl PostgresDb {
         let result = body(&mut tx, input).await;
         let has_waited = tx.has_waited();
         if result.is_err() || tx.is_doomed() {
-            let is_useless = tx.only_reads();
+            let is_useless = tx.is_stale();
             if tx.control("rollback").await.is_ok() {
                 let connection = tx.into_postgres();
                 if is_useless {

@@ -8,7 +8,7 @@ use sqlx::{
 use super::{AnswerTimeout, Arg, Args, Silent, args, no_row};
 use crate::{
     columns::{Column, FromColumns, read_all},
-    error::{Result, StorageError},
+    error::{Result, StorageError, is_stale_plan},
 };
 
 /// Parameters of one generated multi-row insert; SQLite admits 32,766, PostgreSQL 65,535.
@@ -21,8 +21,8 @@ pub(crate) struct Tx {
     doomed: bool,
     /// A statement waited for a lock as long as PostgreSQL lets it.
     waited: bool,
-    /// A statement was refused because the session only reads.
-    only_reads: bool,
+    /// A statement was refused for what its session was made with, or has prepared.
+    stale: bool,
 }
 
 enum Conn {
@@ -87,12 +87,12 @@ impl Drop for Pooled {
 
 impl Tx {
     pub(super) fn sqlite(conn: SqliteConnection) -> Self {
-        Self { conn: Conn::Sqlite(Box::new(conn)), doomed: false, waited: false, only_reads: false }
+        Self { conn: Conn::Sqlite(Box::new(conn)), doomed: false, waited: false, stale: false }
     }
 
     pub(super) fn postgres(conn: PoolConnection<Postgres>, answer_timeout: AnswerTimeout) -> Self {
         let conn = Pooled { conn: Some(conn), answer_timeout };
-        Self { conn: Conn::Postgres(conn), doomed: false, waited: false, only_reads: false }
+        Self { conn: Conn::Postgres(conn), doomed: false, waited: false, stale: false }
     }
 
     pub(super) const fn is_doomed(&self) -> bool {
@@ -112,10 +112,10 @@ impl Tx {
         }
     }
 
-    /// Whether its session only reads. What a session is made with outlives the setting of its role or
-    /// database that made it so.
-    pub(super) const fn only_reads(&self) -> bool {
-        self.only_reads
+    /// Whether its session is of no use any more: it only reads, which outlives the setting of its role or
+    /// database that made it so, or has prepared statements for tables that somebody has changed since.
+    pub(super) const fn is_stale(&self) -> bool {
+        self.stale
     }
 
     /// The PostgreSQL connection, when it is one, back to the pool's care.
@@ -236,7 +236,7 @@ impl Tx {
         result.map_err(|error| {
             self.doomed = true;
             self.waited |= has_code(&error, LOCK_NOT_AVAILABLE);
-            self.only_reads |= has_code(&error, READ_ONLY_SQL_TRANSACTION);
+            self.stale |= has_code(&error, READ_ONLY_SQL_TRANSACTION) || is_stale_plan(&error);
             StorageError::before_commit(&error)
         })
     }

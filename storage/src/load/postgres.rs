@@ -31,10 +31,10 @@ pub(super) async fn load(
             db.acquire().await.map_err(|error| StorageError::before_commit(&error))?;
         let timeout = db.answer_timeout();
         let loaded = timeout.of(snapshot(&mut connection, app, options)).await;
-        let is_sound =
-            loaded.is_ok() && matches!(timeout.of(connection.execute("rollback")).await, Ok(Ok(_)));
+        let is_sound = matches!(loaded, Ok(Ok(_)))
+            && matches!(timeout.of(connection.execute("rollback")).await, Ok(Ok(_)));
         if !is_sound {
-            // Its state is not known, so the pool must not have it back.
+            // Its state is not known, or it may be refused again; the pool must not have it back.
             drop(connection.detach());
         }
         loaded

@@ -18,7 +18,7 @@ use serde_json::json;
 use tokio::net::{TcpListener, UdpSocket};
 
 use crate::harness::{
-    Answer, TestServer,
+    Answer, Builder, TestServer,
     apps::{App, Owner, guestbook},
 };
 
@@ -166,14 +166,13 @@ fn chromium() -> Option<String> {
     None
 }
 
-async fn with_browser(program: &str) -> TestServer {
+/// A server that has the browser take pictures.
+fn browsing(program: &str) -> Builder {
     TestServer::builder()
         .set("ROOKERY__SCREENSHOT__CHROMIUM", program)
         // The tests may run as root.
         .set("ROOKERY__SCREENSHOT__ARGUMENTS", "--no-sandbox")
         .set("ROOKERY__SCREENSHOT__TIMEOUT_S", "120")
-        .start()
-        .await
 }
 
 /// A listener inside the network, which counts who comes.
@@ -214,7 +213,7 @@ async fn udp_bystander() -> (SocketAddr, Arc<AtomicUsize>) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_real_browser_takes_it_and_reaches_nothing_but_the_app() {
     let Some(program) = chromium() else { return };
-    let server = with_browser(&program).await;
+    let server = browsing(&program).start().await;
     let owner = server.owner("ann").await;
     let (address, visits) = bystander().await;
     // Blue, once a row that anybody may read has come and the style sheet with it; red, if anything
@@ -308,4 +307,28 @@ async fn a_browser_that_fails_leaves_a_drawn_picture() {
 fn make_executable(path: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+}
+
+/// A page that goes by the SDK: blue once it has a row, red as long as it has none.
+const BY_SDK: &str = r#"<!doctype html><title>T</title><body style="margin:0;background:#f00"><script>
+    app.collection("entries").subscribe(([row]) => {
+        if (row) document.body.style.background = row.data.colour;
+    });
+    </script>"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_of_the_sdk_shows_its_rows_until_they_are_destroyed() {
+    let Some(program) = chromium() else { return };
+    for mode in ["subdomain", "path"] {
+        let server = browsing(&program).set("ROOKERY__APPS_MODE", mode).start().await;
+        let owner = server.owner("ann").await;
+        let body = json!({"html": BY_SDK, "manifest": guestbook(), "visibility": "public",
+            "input_data": {"entries": [{"key": "k", "data": {"colour": "#00f"}}]}});
+        let app = server.deploy(&owner, body).await;
+        let taken = picture(&server, &owner, &app, "").await;
+        assert_eq!((taken.pixels[0], &*taken.source), ([0, 0, 255], "browser"), "{mode}");
+        let row = app.path("/collections/entries/k/purge");
+        Answer::of(server.call(Method::DELETE, &row, &owner)).await.expect(200);
+        assert_eq!(picture(&server, &owner, &app, "").await.pixels[0], [255, 0, 0], "{mode}");
+    }
 }

@@ -117,7 +117,8 @@ fn reads_differ(before: &Root, after: &Manifest) -> bool {
         let was = before.manifest.collections.get(name);
         match was {
             Some(was) => was.permissions.read != now.permissions.read,
-            None => before.withheld(name) != Withheld::default(),
+            // Rows of it may wait to come back, and of those that were destroyed the events tell.
+            None => true,
         }
     };
     // A role that is not declared gives nothing.

@@ -12,6 +12,11 @@ use super::{
 };
 use crate::routes::site::words::At;
 
+/// Bytes of contents that one page tells; the newest ones.
+const CONTENTS_BYTES_MAX: usize = 1 << 20;
+/// Members that are told of one change.
+const CHANGES_MAX: usize = 50;
+
 /// What happened to the row.
 pub struct Event {
     /// In a word.
@@ -24,8 +29,12 @@ pub struct Event {
     pub version: Option<u32>,
     /// Its content then.
     pub content: Option<String>,
+    /// Whether it had one that the page has no room for.
+    pub is_cut: bool,
     /// What the event changed of it, where the feed still knows what was there before.
     pub changed: Vec<Change>,
+    /// How many more members it changed.
+    pub changed_besides: usize,
 }
 
 #[derive(Deserialize)]
@@ -43,23 +52,31 @@ struct FeedEvent {
 pub fn history(events: &[feed::FeedEvent], names: &Names) -> Vec<Event> {
     let events: Vec<FeedEvent> =
         events.iter().filter_map(|event| serde_json::from_str(&event.json).ok()).collect();
-    let show = |(index, event): (usize, &FeedEvent)| {
+    let mut room = CONTENTS_BYTES_MAX;
+    let mut show = |(index, event): (usize, &FeedEvent)| {
         let kind = EventType::parse(&event.kind)?;
         let before = events.get(index + 1).and_then(|before| before.data.as_ref());
-        let changed = match (before, &event.data) {
+        let mut changed = match (before, &event.data) {
             (Some(before), Some(after)) if kind == EventType::RowUpdated => changes(before, after),
             _ => Vec::new(),
         };
+        let changed_besides = changed.len().saturating_sub(CHANGES_MAX);
+        changed.truncate(CHANGES_MAX);
+        let content = event.data.as_ref().map(|data| indent(data.get()));
+        room = room.saturating_sub(content.as_ref().map_or(0, String::len));
+        let is_cut = content.is_some() && room == 0;
         Some(Event {
             what: what(&kind)?,
             at: event.at.clone(),
             by: names.of(&event.by),
             version: event.version,
-            content: event.data.as_ref().map(|data| indent(data.get())),
+            content: content.filter(|_| !is_cut),
+            is_cut,
             changed,
+            changed_besides,
         })
     };
-    events.iter().enumerate().filter_map(show).collect()
+    events.iter().enumerate().filter_map(&mut show).collect()
 }
 
 /// What one content has and another has not.

@@ -8,7 +8,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     record::members,
-    text::{Cell, indent, visible},
+    text::{Cell, indent, short},
 };
 
 /// A member that somebody changed.
@@ -56,7 +56,7 @@ impl Merge {
             }
             if i_did || they_did {
                 changes.push(Change {
-                    name: visible(name),
+                    name: short(name),
                     before: shown(old),
                     mine: shown(my),
                     theirs: shown(their),

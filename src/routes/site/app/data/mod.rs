@@ -20,11 +20,13 @@ use rookery_actors::app::render::path_segment;
 use rookery_domain::{Error, pointer};
 use serde_json::Value;
 
-use crate::routes::site::notice::Notice;
+use crate::routes::site::{FORM_BYTES_MAX, notice::Notice};
 
-/// Bytes of a form that carries a row: the row as it was and as it is to be, each byte of them
-/// percent-encoded.
-pub(in crate::routes::site) const ROW_FORM_BYTES_MAX: usize = 512 << 10;
+/// Bytes of a form that carries a row of so many: the row as it was, and as it is to be, indented; each
+/// byte of both percent-encoded, beside the form's other fields.
+pub(in crate::routes::site) const fn form_bytes_max(row_bytes_max: usize) -> usize {
+    (row_bytes_max * (1 + text::INDENTED_MAX)).saturating_mul(3).saturating_add(FORM_BYTES_MAX)
+}
 
 /// The API's path of a collection.
 pub(super) fn collection_path(app: &str, collection: &str) -> String {

@@ -225,7 +225,7 @@ async fn save(
             let merge = Merge::of(&base, &data, current.data.get());
             let draft = Draft {
                 data: merge.proposal.clone(),
-                base: current.text(),
+                base: current.data.get().to_owned(),
                 version: current.version.to_string(),
                 merge: Some(merge),
             };
@@ -296,15 +296,14 @@ async fn view(
     let control = context.state.rooms.control();
     let events = control.row_history(&app, &caller, at.collection, at.key).await?;
     let history = history(&events, &names);
-    let text = row.text();
     let way = BackToList::back(context, at.id, at.collection);
     let closed = app_page.is_closed();
     let fixed = refusals.update.map(|error| Notice::refused(&error).text);
     let fixed = if closed { Some("The app is closed.".to_owned()) } else { fixed };
     let fixed = fixed.filter(|_| draft.is_none());
     let draft = draft.unwrap_or_else(|| Draft {
-        base: text.clone(),
-        data: text,
+        base: row.data.get().to_owned(),
+        data: row.text(),
         version: row.version.to_string(),
         merge: None,
     });

@@ -6,6 +6,11 @@ use std::fmt::Write as _;
 use rookery_domain::{Error, Result, json, text::turns_direction};
 use serde_json::value::RawValue;
 
+/// How many times as long as it is JSON may become by being indented. Where it nests deeper than that,
+/// its indentation would be most of a page.
+pub(super) const INDENTED_MAX: usize = 4;
+/// Bytes that it may become however short it is.
+const INDENTED_BYTES: usize = 1 << 10;
 /// Characters of a cell.
 const CELL_CHARS_MAX: usize = 80;
 /// Characters that a cell says when it is asked for all of it; the row's page has the rest.
@@ -44,13 +49,18 @@ fn depth(json: &str) -> usize {
     deepest
 }
 
-/// Indents JSON text. Numbers and strings stay as they are written.
+/// Indents JSON text. Numbers and strings stay as they are written, and so does all of it where it would
+/// become longer than [`INDENTED_MAX`] times as long.
 #[must_use]
 pub fn indent(json: &str) -> String {
+    let bytes_max = (json.len() * INDENTED_MAX).max(INDENTED_BYTES);
     let mut out = String::with_capacity(json.len() * 2);
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     let mut characters = json.chars().peekable();
     while let Some(character) = characters.next() {
+        if out.len() > bytes_max {
+            return json.to_owned();
+        }
         if in_string {
             out.push(character);
             in_string = escaped || character != '"';
@@ -117,6 +127,12 @@ impl Cell {
         let whole = (shown != text).then(|| visible(&cut(&text, WHOLE_CHARS_MAX)));
         Self { shown: visible(&shown), whole }
     }
+}
+
+/// The beginning of a name that strangers chose, as a page shows it.
+#[must_use]
+pub fn short(name: &str) -> String {
+    visible(&cut(name, CELL_CHARS_MAX))
 }
 
 /// The first characters of a text; how many at most.

@@ -128,6 +128,9 @@ pub fn files(before: &[AssetInfo], after: &[AssetInfo]) -> Vec<FileChange> {
         .filter_map(|file| match find(before, &file.path) {
             None => Some(change("added", file)),
             Some(old) if before[old].sha256 != file.sha256 => Some(change("changed", file)),
+            Some(old) if before[old].content_type != file.content_type => {
+                Some(change("of another type", file))
+            }
             Some(_) => None,
         })
         .collect();
