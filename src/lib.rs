@@ -15,6 +15,7 @@ pub mod http;
 pub mod idp;
 pub mod log;
 pub mod mail;
+mod notice_rates;
 mod notices;
 pub mod openapi;
 pub mod operator;

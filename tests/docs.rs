@@ -38,8 +38,9 @@ async fn an_operation_tells_its_credentials_and_its_errors() {
     assert_eq!(claimed["security"], json!([{"agent_key": []}]));
     assert_eq!(shared("403")["description"], "`agent_not_claimed`, `forbidden`");
     assert_eq!(shared("409")["description"], "`conflict`");
-    let optional = &document["paths"]["/v1/probe/optional"]["get"];
-    assert_eq!(optional["security"], json!([{"human_session": []}, {}]));
+    let optional = &document["paths"]["/s/access"]["get"];
+    let either = json!([{"participant_token": []}, {"participant_cookie": []}, {}]);
+    assert_eq!(optional["security"], either);
     let public = &document["paths"]["/v1/probe/query"]["get"];
     assert_eq!(public["security"], json!([{}]));
     let schemes = &document["components"]["securitySchemes"];

@@ -7,9 +7,8 @@ pub mod mailbox;
 mod relay;
 mod smtp;
 
-use std::{num::NonZeroU32, sync::Arc};
+use std::sync::Arc;
 
-use governor::{Quota, clock::MonotonicClock};
 use rookery_domain::{Error, ErrorCode, Result, email::Email, id::HumanId, time::Clock};
 use secrecy::ExposeSecret as _;
 use tokio::{sync::mpsc::OwnedPermit, time::Instant};
@@ -22,11 +21,12 @@ use crate::{
     boot::BootError,
     config::{self, Config},
     error::ApiError,
-    gcra::{Allowance, Rates},
+    gcra::Rates,
     http::{
         client::Network,
         loopback::{is_loopback_host, is_loopback_url},
     },
+    notice_rates::{NoticeRates, per_hour},
 };
 use smtp::Smtp;
 
@@ -40,10 +40,8 @@ pub struct Mailer {
     sign_in_links: Option<Arc<Rates>>,
     /// Sign-in links by the network that asks for them, where they are bounded.
     asked_links: Option<Arc<Rates>>,
-    /// Letters about what somebody else did, by address, where they are bounded.
-    notices: Option<Arc<Rates>>,
-    /// The same by the account that did it, where they are bounded.
-    caused_notices: Option<Arc<Rates>>,
+    /// Letters about what somebody else did.
+    notices: Arc<NoticeRates>,
 }
 
 /// What a start would refuse of the settings of mail.
@@ -57,9 +55,6 @@ pub fn check(settings: &config::Mail, public_url: &str) -> std::result::Result<(
     }
     relay::Relay::of(settings, public_url).map(drop).map_err(BootError::Setting)
 }
-
-/// Counters of addresses that something was sent to, for each kind of it.
-const ADDRESS_COUNTERS: usize = 1 << 14;
 
 #[derive(Clone)]
 enum Route {
@@ -116,8 +111,7 @@ impl Mailer {
                 readable,
                 sign_in_links: None,
                 asked_links: None,
-                notices: None,
-                caused_notices: None,
+                notices: Arc::default(),
             });
         }
         if !is_loopback_url(public_url) && is_from_loopback(&config.mail.from) {
@@ -128,17 +122,12 @@ impl Mailer {
             );
         }
         let smtp = Smtp::start(&config.mail, public_url, clock)?;
-        let per_hour = |most| {
-            let most = NonZeroU32::new(most)?;
-            Some(Arc::new(Rates::new(Quota::per_hour(most), ADDRESS_COUNTERS, MonotonicClock)))
-        };
         Ok(Self {
             route: Route::Smtp(smtp),
             readable: false,
-            sign_in_links: per_hour(config.mail.sign_in_links_per_hour),
-            asked_links: per_hour(config.mail.sign_in_links_per_network),
-            notices: per_hour(config.mail.notices_per_hour),
-            caused_notices: per_hour(config.mail.notices_per_account),
+            sign_in_links: per_hour(config.mail.sign_in_links_per_hour).map(Arc::new),
+            asked_links: per_hour(config.mail.sign_in_links_per_network).map(Arc::new),
+            notices: Arc::new(NoticeRates::of(&config.mail)),
         })
     }
 
@@ -167,18 +156,11 @@ impl Mailer {
     /// would have told of is done all the same, so nobody but the log hears of it.
     #[must_use]
     pub fn admits_notice(&self, to: &Email, by: Option<HumanId>) -> bool {
-        let admits = |rates: &Option<Arc<Rates>>, key: &dyn Fn(&Rates) -> Allowance| {
-            rates.as_ref().is_none_or(|rates| key(rates).retry_after_s.is_none())
-        };
-        let why = if by.is_some_and(|by| !admits(&self.caused_notices, &|rates| rates.count(by))) {
-            "whoever it tells of has caused enough of them lately"
-        } else if !admits(&self.notices, &|rates| rates.count(to)) {
-            "its address was sent enough of them lately"
-        } else {
-            return true;
-        };
-        tracing::warn!(why, "a notice was not mailed");
-        false
+        let counted = self.notices.count(to, by);
+        if let Err(why) = counted {
+            tracing::warn!(why, "a notice was not mailed");
+        }
+        counted.is_ok()
     }
 
     /// Sends a sign-in link, off the request.

@@ -10,9 +10,8 @@ mod send;
 pub mod subscription;
 mod vapid;
 
-use std::{num::NonZeroU32, sync::Arc};
+use std::sync::Arc;
 
-use governor::{Quota, clock::MonotonicClock};
 use rookery_domain::{email::Email, id::HumanId, time::Clock};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -23,7 +22,7 @@ pub use subscription::Subscription;
 use crate::{
     boot::{BootError, Rooms},
     config::Config,
-    gcra::{Allowance, Rates},
+    notice_rates::NoticeRates,
     outbound::egress::{Egress, system_lookup, trusted_origin},
     task::until_it_ends,
 };
@@ -32,8 +31,6 @@ use vapid::Vapid;
 
 /// Messages that may wait.
 const QUEUED_MAX: usize = 1_000;
-/// Counters of whom something was told, and of who caused it.
-const COUNTERS: usize = 1 << 14;
 
 /// Tells browsers, as cheap to clone as a few pointers.
 #[derive(Clone)]
@@ -41,10 +38,7 @@ pub struct Push {
     queue: mpsc::Sender<(Addressee, PushMessage)>,
     egress: Egress,
     public_key: String,
-    /// How often somebody is told, where that is bounded.
-    told: Option<Arc<Rates>>,
-    /// How often one account has others told, where that is bounded.
-    caused: Option<Arc<Rates>>,
+    rates: Arc<NoticeRates>,
 }
 
 /// Who is to be told.
@@ -85,13 +79,8 @@ impl Push {
         };
         let (sender, mut waiting) = (Arc::new(sender), waiting);
         tokio::spawn(until_it_ends("push", async move || sender.run(&mut waiting, &drain).await));
-        let per_hour = |most| {
-            let quota = Quota::per_hour(NonZeroU32::new(most)?);
-            Some(Arc::new(Rates::new(quota, COUNTERS, MonotonicClock)))
-        };
-        let told = per_hour(config.mail.notices_per_hour);
-        let caused = per_hour(config.mail.notices_per_account);
-        Ok(Self { queue, egress, public_key, told, caused })
+        let rates = Arc::new(NoticeRates::of(&config.mail));
+        Ok(Self { queue, egress, public_key, rates })
     }
 
     /// The VAPID public key, as browsers take it: base64url of the uncompressed point.
@@ -109,13 +98,8 @@ impl Push {
     /// Tells somebody what `by` did, off the request. When too much waits already, or as many were told
     /// lately as are mailed, it is not told.
     pub fn tell(&self, who: Addressee, by: HumanId, message: PushMessage) {
-        let is_over = |rates: &Option<Arc<Rates>>, count: &dyn Fn(&Rates) -> Allowance| {
-            rates.as_ref().is_some_and(|rates| count(rates).retry_after_s.is_some())
-        };
-        if is_over(&self.caused, &|rates| rates.count(by))
-            || is_over(&self.told, &|rates| rates.count(&who))
-        {
-            tracing::warn!("a push was not sent: enough were lately");
+        if let Err(why) = self.rates.count(&who, Some(by)) {
+            tracing::warn!(why, "a push was not sent");
             return;
         }
         if self.queue.try_send((who, message)).is_err() {

@@ -7,7 +7,7 @@ use rookery::{
     http::{
         auth::permission::{
             AgentKey, AppMember, AppOwner, ClaimedAgent, HumanOwner, HumanSession, Operator,
-            OptionalHuman, Public, RowCaller,
+            Public, RowCaller,
         },
         body::{BodyBound, RequestBody, StrictJson},
         conditional::{IfMatchHeader, IfNoneMatch},
@@ -37,7 +37,6 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(operation!(agent, NONE))
         .routes(operation!(claimed, &[ErrorCode::Conflict]))
         .routes(operation!(human, NONE))
-        .routes(operation!(optional, NONE))
         .routes(operation!(operator, NONE))
         .routes(operation!(owner, NONE))
         .routes(operation!(member, NONE))
@@ -88,12 +87,6 @@ async fn claimed(agent: ClaimedAgent) -> Json<Value> {
 #[utoipa::path(post, path = "/v1/probe/human", responses((status = 200, body = Value)))]
 async fn human(human: HumanSession) -> Json<Value> {
     Json(json!({"human": human.human}))
-}
-
-/// Shows the human, if there is one.
-#[utoipa::path(get, path = "/v1/probe/optional", responses((status = 200, body = Value)))]
-async fn optional(OptionalHuman(human): OptionalHuman) -> Json<Value> {
-    Json(json!({"human": human.map(|human| human.human)}))
 }
 
 /// For operators.

@@ -116,16 +116,6 @@ async fn a_session_that_changes_something_must_come_from_the_site() {
 }
 
 #[tokio::test]
-async fn an_optional_session_runs_without_one_but_not_with_a_bad_one() {
-    let server = started().await;
-    server.directory.human("cookie");
-    assert_eq!(server.get("/v1/probe/optional").await.expect(200)["human"], Value::Null);
-    let get = || server.request(Method::GET, "/v1/probe/optional");
-    assert!(Answer::of(with_cookie(get(), "cookie")).await.expect(200)["human"].is_string());
-    Answer::of(with_cookie(get(), "stale")).await.error(ErrorCode::Unauthorized);
-}
-
-#[tokio::test]
 async fn an_operator_is_known_by_a_verified_address() {
     let builder = TestServer::builder().with_probes();
     let builder = builder.set("COMMUNITY_REVIEW_OPERATOR_EMAILS", "a@example.org, ops@example.org");

@@ -14,7 +14,7 @@ use rookery_domain::{
     principal::Caller,
 };
 
-use super::{identify, recheck, refuse_bearer, resolve, session_cookie};
+use super::{recheck, refuse_bearer, resolve, session_cookie};
 use crate::{
     error::ApiError,
     http::{client::RequestContext, csrf},
@@ -110,10 +110,6 @@ pub struct HumanSession {
     /// The session it presented.
     pub session: SessionId,
 }
-
-/// A signed-in human, or nobody.
-#[derive(Debug, Clone, Copy)]
-pub struct OptionalHuman(pub Option<HumanSession>);
 
 /// An account, by its session or by one of its agents.
 #[derive(Debug, Clone)]
@@ -247,11 +243,10 @@ pub struct RowCallerBeyondAllowlist<L = Live> {
 macro_rules! permission {
     (
         $name:ty $(, any $l:ident)?: $who:literal, [$($scheme:ident)*], [$($code:ident)*],
-        optional $optional:literal, |$parts:ident, $state:ident| $body:expr
+        |$parts:ident, $state:ident| $body:expr
     ) => {
         impl$(<$l: Lifecycle>)? Permission for $name {
             const SCHEMES: &'static [Scheme] = &[$(Scheme::$scheme),*];
-            const OPTIONAL: bool = $optional;
             $(const READS_TRASH: bool = matches!($l::TRASH, Trash::OnRequest);)?
             const WHO: &'static str = $who;
             const CODES: &'static [ErrorCode] = &[$(ErrorCode::$code),*];
@@ -273,7 +268,7 @@ macro_rules! permission {
     };
 }
 
-permission!(Public: "Anybody.", [], [], optional false, |parts, _state| Self);
+permission!(Public: "Anybody.", [], [], |parts, _state| Self);
 
 impl Permission for PublicLink {
     const SCHEMES: &'static [Scheme] = &[];
@@ -289,7 +284,7 @@ impl FromRequestParts<AppState> for PublicLink {
     }
 }
 
-permission!(SigningOut: "Anybody.", [], [Unauthorized Forbidden CsrfOriginMismatch], optional false,
+permission!(SigningOut: "Anybody.", [], [Unauthorized Forbidden CsrfOriginMismatch],
 |parts, state| {
     let headers = &parts.headers;
     refuse_bearer(headers, "signed-in humans", state).await?;
@@ -300,36 +295,29 @@ permission!(SigningOut: "Anybody.", [], [Unauthorized Forbidden CsrfOriginMismat
     }
     Self
 });
-permission!(AgentKey: "An agent.", [AgentKey], [Unauthorized Forbidden], optional false,
+permission!(AgentKey: "An agent.", [AgentKey], [Unauthorized Forbidden],
     |parts, state| resolve::agent(parts, state).await?);
 permission!(ClaimedAgent: "An agent that a human has claimed.", [AgentKey],
-[Unauthorized Forbidden AgentNotClaimed], optional false, |parts, state| {
+[Unauthorized Forbidden AgentNotClaimed], |parts, state| {
     let AgentKey { agent, key, owner } = resolve::agent(parts, state).await?;
     resolve::claimed(agent, key, owner)?
 });
 permission!(HumanSession: "A signed-in human.", [HumanSession],
-    [Unauthorized Forbidden CsrfOriginMismatch], optional false,
+    [Unauthorized Forbidden CsrfOriginMismatch],
     |parts, state| resolve::human(parts, state).await?);
-permission!(OptionalHuman: "Anybody; a session changes the answer.", [HumanSession],
-[Unauthorized Forbidden CsrfOriginMismatch], optional true, |parts, state| {
-    match identify(&parts.headers, state).await? {
-        None => Self(None),
-        Some(_) => Self(Some(resolve::human(parts, state).await?)),
-    }
-});
 permission!(Account: "A signed-in human, or an agent of one.", [AgentKey HumanSession],
-[Unauthorized Forbidden AgentNotClaimed CsrfOriginMismatch], optional false,
+[Unauthorized Forbidden AgentNotClaimed CsrfOriginMismatch],
 |parts, state| {
     let (account, caller) = resolve::person(parts, state).await?;
     Self { account, caller }
 });
 permission!(Operator: "An agent whose human is an operator.", [AgentKey],
-    [Unauthorized Forbidden AgentNotClaimed EmailNotVerified NotAReviewer], optional false,
+    [Unauthorized Forbidden AgentNotClaimed EmailNotVerified NotAReviewer],
     |parts, state| resolve::operator(parts, state).await?);
 permission!(AppOwner<L>, any L: "The app's owner, or an agent of the owner.",
 [AgentKey HumanSession],
 [Unauthorized Forbidden AgentNotClaimed CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
-optional false, |parts, state| {
+|parts, state| {
     let (account, caller) = resolve::person(parts, state).await?;
     let app = resolve::app(parts, state).await?;
     resolve::owner_only(&app, account, &caller, state).await?;
@@ -338,7 +326,7 @@ optional false, |parts, state| {
 });
 permission!(OwnerAgent<L>, any L: "An agent of the app's owner.", [AgentKey],
 [Unauthorized Forbidden AgentNotClaimed AppNotFound SoftDeleted AppClosed],
-optional false, |parts, state| {
+|parts, state| {
     let AgentKey { agent, key, owner } = resolve::agent(parts, state).await?;
     let account = resolve::claimed(agent, key, owner)?.owner;
     let caller = Caller::Agent { agent, owner };
@@ -350,7 +338,7 @@ optional false, |parts, state| {
 permission!(AppMember<L>, any L: "The app's owner, an agent of the owner, or a member.",
 [AgentKey HumanSession],
 [Unauthorized Forbidden AgentNotClaimed CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
-optional false, |parts, state| {
+|parts, state| {
     let (account, caller) = resolve::person(parts, state).await?;
     let app = resolve::app(parts, state).await?;
     let owns = resolve::owner_or_member(&app, account, &caller, state).await?;
@@ -359,7 +347,7 @@ optional false, |parts, state| {
 });
 permission!(HumanOwner<L>, any L: "The app's owner in person.", [HumanSession],
 [Unauthorized Forbidden CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
-optional false, |parts, state| {
+|parts, state| {
     let HumanSession { human, .. } = resolve::human(parts, state).await?;
     let caller = Caller::Human { human, share: None, network: None };
     let app = resolve::app(parts, state).await?;
@@ -369,7 +357,7 @@ optional false, |parts, state| {
 });
 permission!(HumanMember<L>, any L: "The app's owner or a member, in person.", [HumanSession],
 [Unauthorized Forbidden CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
-optional false, |parts, state| {
+|parts, state| {
     let HumanSession { human, .. } = resolve::human(parts, state).await?;
     let caller = Caller::Human { human, share: None, network: None };
     let app = resolve::app(parts, state).await?;
@@ -380,14 +368,14 @@ optional false, |parts, state| {
 permission!(RowCaller<L>, any L: "An agent of the app's owner, or a service credential of it.",
 [AgentKey ServiceCredential],
 [Unauthorized Forbidden AgentNotClaimed AppNotFound SoftDeleted AppClosed],
-optional false, |parts, state| {
+|parts, state| {
     let (app, caller) = resolve::row_caller::<L>(parts, state).await?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(RowCallerBeyondAllowlist<L>, any L: "An agent of the app's owner; no service credential.",
 [AgentKey],
 [Unauthorized Forbidden AgentNotClaimed AppNotFound SoftDeleted AppClosed],
-optional false, |parts, state| {
+|parts, state| {
     let (app, caller) = resolve::row_caller::<L>(parts, state).await?;
     Self { app, caller, lifecycle: PhantomData }
 });

@@ -29,7 +29,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotImplemented];
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct Begin {
-    /// The path on this site that the sign-in leads to; `/` when absent.
+    /// The page of this site that the sign-in leads to, as a path; `/` when absent.
     redirect_to: Option<String>,
 }
 

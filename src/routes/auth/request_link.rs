@@ -30,7 +30,7 @@ pub struct LinkRequest {
     /// The address that gets the link.
     #[schema(format = Email, max_length = 254, example = "you@example.org")]
     email: String,
-    /// The path on this site that the sign-in leads to; `/` when absent.
+    /// The page of this site that the sign-in leads to, as a path; `/` when absent.
     #[serde(default)]
     #[schema(example = "/device")]
     redirect_to: Option<String>,

@@ -25,7 +25,7 @@ use crate::routes::site::{FORM_BYTES_MAX, notice::Notice};
 /// Bytes of a form that carries a row of so many: the row as it was, and as it is to be, indented; each
 /// byte of both percent-encoded, beside the form's other fields.
 pub(in crate::routes::site) const fn form_bytes_max(row_bytes_max: usize) -> usize {
-    (row_bytes_max * (1 + text::INDENTED_MAX)).saturating_mul(3).saturating_add(FORM_BYTES_MAX)
+    row_bytes_max.saturating_mul(3 * (1 + text::INDENTED_MAX)).saturating_add(FORM_BYTES_MAX)
 }
 
 /// The API's path of a collection.
