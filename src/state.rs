@@ -4,7 +4,7 @@
 use std::{ops::Deref, sync::Arc};
 
 use rookery_domain::{id::AppId, time::Clock};
-use rookery_storage::offload::Offload;
+use rookery_storage::offload::{Offload, Waits};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -62,7 +62,8 @@ pub struct State {
     pub feed_waiters: Arc<Waiters>,
     /// The bytes of request bodies.
     pub bodies: Arc<BodyBudget>,
-    /// Where large bodies are unpacked and parsed.
+    /// Where large bodies are unpacked and parsed, and what else takes a thread for a while. It goes
+    /// round by who asks.
     pub reading: Offload,
     /// Which country a client is in.
     pub countries: Countries,
@@ -96,6 +97,12 @@ impl State {
             Some(domain) => self.origins.domain_origin(&domain),
             None => self.origins.app_origin(slug),
         }
+    }
+
+    /// Long jobs of every kind that wait for their turn.
+    #[must_use]
+    pub fn long_jobs(&self) -> Waits {
+        [self.rooms.apps().long_jobs(), self.reading.waits(), self.pages.waits()].into_iter().sum()
     }
 
     /// The address of an app, with a trailing slash.

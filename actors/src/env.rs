@@ -6,19 +6,15 @@ use rookery_domain::{
     Error, Result, limits::Limits, manifest::SchemaSource, schema::CompiledSchema,
     sealed::ServerKey, time::Clock,
 };
-use rookery_storage::{
-    log_throttle::LogThrottle,
-    offload::{Offload, run_in},
-};
-use tokio::{
-    runtime::Handle,
-    sync::Semaphore,
-    time::{Instant, timeout},
-};
+use rookery_storage::{log_throttle::LogThrottle, offload::Offload};
+use tokio::{runtime::Handle, sync::Semaphore, time::Instant};
 
 use crate::{
     accounts::Accounts, meters::Collector, observe::Observer, orgs::OrgRoles, store::AppStore,
 };
+
+/// How long a request may wait to be begun, unless it is set otherwise.
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Settings of the runtime. Units are in the names.
 #[derive(Debug, Clone)]
@@ -76,7 +72,7 @@ impl Default for RuntimeOptions {
             meters_interval: Duration::from_secs(10),
             meters_retention_days: 400,
             app_hosts: AppHosts::Below("localhost".to_owned()),
-            request_timeout: Duration::from_secs(30),
+            request_timeout: REQUEST_TIMEOUT,
             timed_rounds: true,
             threads: None,
         }
@@ -113,7 +109,7 @@ pub(crate) struct Env {
     /// Who acts as the owner of an organization's apps.
     pub(crate) orgs: OrgRoles,
     pub(crate) schemas: Schemas,
-    /// Where manifests are compiled.
+    /// Where manifests are compiled. These three go round by the owners of apps.
     pub(crate) compiling: Offload,
     /// Where long lists are made.
     pub(crate) scanning: Offload,
@@ -134,21 +130,6 @@ pub(crate) struct Env {
 }
 
 impl Env {
-    /// Runs `job` beside the event loop, with a permit of `offload`.
-    ///
-    /// # Errors
-    /// `unavailable` when none is free within the time that a request has; `internal` when the job
-    /// panicked.
-    pub(crate) async fn beside<T: Send + 'static>(
-        &self,
-        offload: &Offload,
-        job: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T> {
-        let permit = timeout(self.options.request_timeout, offload.permit()).await;
-        let permit = permit.map_err(|_| Error::unavailable("too many long jobs wait"))?;
-        run_in(permit, job).await.map_err(|_| Error::internal())
-    }
-
     /// Time since the process started.
     pub(crate) fn uptime(&self) -> Duration {
         self.started.elapsed()

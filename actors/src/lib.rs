@@ -26,7 +26,7 @@ pub mod workers;
 
 pub use control::Control;
 pub use directory::{Directory, DirectoryOptions};
-pub use env::{AppHosts, RuntimeOptions};
+pub use env::{AppHosts, REQUEST_TIMEOUT, RuntimeOptions};
 pub use registry::{AppCounts, AppHandle, Apps, Observation, SlotState};
 pub use runtime::{Runtime, StartError};
 pub use workers::{WorkerKind, WorkerStatus, Workers};

@@ -156,6 +156,7 @@ pub(crate) async fn start_apps(
     let observer = Arc::<Observer>::default();
     let tree = Tree::start(observer.clone(), clock.clone(), options.threads.clone()).await?;
     let schemas = Schemas::new(options.schema_cache_bytes);
+    let patience = options.request_timeout;
     let env = Arc::new(Env {
         warnings: LogThrottle::new(WARNINGS_PER_SECOND_MAX),
         options,
@@ -166,9 +167,9 @@ pub(crate) async fn start_apps(
         accounts: Accounts::default(),
         orgs: OrgRoles::default(),
         schemas,
-        compiling: Offload::default(),
-        scanning: Offload::default(),
-        deciding: Offload::default(),
+        compiling: Offload::new(patience),
+        scanning: Offload::new(patience),
+        deciding: Offload::new(patience),
         trash_permits: Semaphore::new(TRASH_PERMITS),
         detached_permits: Arc::new(Semaphore::new(DETACHED_PERMITS)),
         observer,

@@ -124,13 +124,12 @@ impl<T: RequestBody> FromRequest<AppState> for ExactJson<T> {
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
         require_json(&parts.headers)?;
-        let (bytes, _share) = read(&mut parts, body, T::BOUND, state).await?;
+        let (bytes, share) = read(&mut parts, body, T::BOUND, state).await?;
         let value: T = if bytes.len() <= INLINE_BYTES_MAX {
             parse(&bytes)?
         } else {
             let bytes = bytes.clone();
-            let parsed = state.reading.run(move || parse(&bytes)).await;
-            parsed.map_err(|_| Error::internal())??
+            state.reading.run(share.network(), move || parse(&bytes)).await??
         };
         value.check(&state.config.limits)?;
         Ok(Self { value, bytes })

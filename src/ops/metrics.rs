@@ -158,6 +158,14 @@ fn http(out: &mut Exposition, state: &State) {
     let name = "rookery_feed_waiters";
     let help = "Open long-polls and streams.";
     out.single(name, Kind::Gauge, help, state.feed_waiters.count());
+    let long_jobs = state.long_jobs();
+    let name = "rookery_long_jobs_waiting";
+    let help =
+        "Long lists and decisions, manifests, large bodies and files that wait for their turn.";
+    out.single(name, Kind::Gauge, help, long_jobs.count);
+    let name = "rookery_long_job_wait_seconds";
+    let help = "How long the oldest of them has waited.";
+    out.single(name, Kind::Gauge, help, long_jobs.longest.as_secs_f64());
 }
 
 fn server(out: &mut Exposition, state: &State) {

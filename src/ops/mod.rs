@@ -201,6 +201,7 @@ impl Ops {
         // Ticks that a test asks for may be close together.
         let span = now.saturating_duration_since(last.at).as_secs_f64().max(1e-3);
         let rate = |now: u64, before: u64| now.saturating_sub(before) as f64 / span;
+        let long_jobs = state.long_jobs();
         let mut at = String::new();
         state.clock.now().write_rfc3339(&mut at);
         Overview {
@@ -226,6 +227,8 @@ impl Ops {
             },
             event_loop_lag_seconds: self.lag().as_secs_f64(),
             feed_waiters: state.feed_waiters.count() as u64,
+            long_jobs_waiting: long_jobs.count as u64,
+            long_job_wait_seconds: long_jobs.longest.as_secs_f64(),
             seconds: Vec::new(),
         }
     }

@@ -37,6 +37,13 @@ pub struct Overview {
     pub event_loop_lag_seconds: f64,
     /// Open long-polls and streams.
     pub feed_waiters: u64,
+    /// Long jobs that wait for their turn: long lists and decisions, manifests to compile, large bodies,
+    /// files to compress.
+    #[serde(default)]
+    pub long_jobs_waiting: u64,
+    /// How long the oldest of them has, in seconds.
+    #[serde(default)]
+    pub long_job_wait_seconds: f64,
     /// The last 60 seconds, oldest first.
     pub seconds: Vec<Second>,
 }

@@ -11,6 +11,8 @@ use super::{
 
 /// 99th percentile of the mailbox wait above which apps are slow, in seconds.
 const WAIT_P99_MAX: f64 = 0.25;
+/// How long a long job waits for its turn where there are too many of them, in seconds.
+const LONG_JOB_WAIT_MAX: f64 = 1.0;
 /// 99th percentile of COMMIT above which the disk is slow, in seconds.
 const COMMIT_P99_MAX: f64 = 0.1;
 /// Lag of the event loop above which the CPUs are too few, in seconds.
@@ -57,6 +59,9 @@ pub fn problems(seen: &Overview) -> Vec<Problem> {
     if let Some(wait) = above(messages.wait_p99_seconds, WAIT_P99_MAX) {
         add(true, "messages wait long", format!("p99 {}", time(wait)), "/ops/hot?by=wait");
     }
+    let (waiting, oldest) = (seen.long_jobs_waiting as f64, seen.long_job_wait_seconds);
+    let why = format!("{} wait, the oldest for {}", number(waiting), time(oldest));
+    add(oldest > LONG_JOB_WAIT_MAX, "long jobs wait for their turn", why, "/ops/hot");
     if let Some(commit) = above(writer.commit_p99_seconds, COMMIT_P99_MAX) {
         add(true, "the disk is slow", format!("COMMIT p99 {}", time(commit)), "/ops");
     }

@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use axum::{body::Body, extract::State, response::Response};
 use futures::future::BoxFuture;
 use http::{HeaderMap, HeaderValue, header};
-use rookery_domain::Error;
 
 use crate::{
     error::ApiResult, http::conditional::IfNoneMatch, openapi::Documents, pages::packed::Packed,
@@ -37,8 +36,7 @@ pub fn document(
                 let render = move || {
                     shared.reference.documents();
                 };
-                let rendered = state.reading.run(render).await;
-                rendered.map_err(|failed| Error::internal().caused_by(failed))?;
+                state.reading.run("documents", render).await?;
             }
             Ok(answer(content_type, which(state.reference.documents()), &headers))
         })

@@ -130,8 +130,8 @@ impl Screenshots {
             return Ok(Picture { png, is_taken: true });
         }
         let app = Arc::clone(app);
-        let drawn = state.reading.run(move || drawn::draw(&app, size)).await;
-        let png = drawn.ok().flatten().ok_or_else(Error::internal)?;
+        let drawn = state.reading.run(app.owner, move || drawn::draw(&app, size)).await?;
+        let png = drawn.ok_or_else(Error::internal)?;
         Ok(Picture { png, is_taken: false })
     }
 

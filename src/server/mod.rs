@@ -9,6 +9,7 @@ mod stream;
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
+use rookery_actors::REQUEST_TIMEOUT;
 use rookery_domain::{Timestamp, time::Clock};
 use rookery_storage::{faults::Faults, offload::Offload};
 use tokio::{
@@ -182,9 +183,9 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         traces,
         feed_waiters: Waiters::new(config.feed.waiters_per_ip_max),
         bodies: BodyBudget::new(config.server.bodies_bytes_max),
-        reading: Offload::default(),
+        reading: Offload::new(REQUEST_TIMEOUT),
         countries,
-        pages: PageCache::default(),
+        pages: PageCache::new(REQUEST_TIMEOUT),
         screenshots: Screenshots::new(&config.screenshot),
         drain,
         config,

@@ -72,6 +72,7 @@ pub fn summary(seen: &Overview) -> Vec<Line> {
                 ("5xx", number(seen.http.failed_per_second)),
                 ("p99", some_time(seen.http.p99_seconds)),
                 ("feed waiters", number(seen.feed_waiters as f64)),
+                ("long jobs waiting", number(seen.long_jobs_waiting as f64)),
             ],
         ),
         (

@@ -7,6 +7,7 @@ mod contract;
 mod hidden;
 mod meanwhile;
 mod migrations;
+mod offload;
 mod plans;
 mod postgres_only;
 mod replaced;

@@ -43,6 +43,8 @@ fn nothing_is_wrong_with_a_quiet_and_with_a_busy_server() {
     busy.messages.per_second = 50_000.0;
     busy.messages.refused_per_second = 10.0;
     busy.messages.wait_p99_seconds = Some(0.02);
+    busy.long_jobs_waiting = 12;
+    busy.long_job_wait_seconds = 0.2;
     busy.writer.commit_p99_seconds = Some(0.01);
     busy.memory.resident_bytes = 1 << 29;
     assert_eq!(problems(&busy), []);
@@ -58,16 +60,20 @@ fn each_trouble_is_said_with_its_figure_and_a_page_that_is_there_worst_first() {
     seen.http.failed_per_second = 2.0;
     seen.messages.failed_per_second = 7.0;
     seen.messages.wait_p99_seconds = Some(1.5);
+    seen.long_jobs_waiting = 12;
+    seen.long_job_wait_seconds = 2.5;
     seen.writer.commit_p99_seconds = Some(0.3);
     seen.event_loop_lag_seconds = 0.4;
     seen.writer.wal_alarm = true;
     seen.memory.resident_bytes = 1 << 30;
     let found = problems(&seen);
-    assert_eq!(found.len(), 11);
+    assert_eq!(found.len(), 12);
     assert!(found[0].what.contains("writer"), "{found:?}");
     assert!(found[1].what.contains("accounts"), "{found:?}");
     assert!(found[2].what.contains("quarantined") && found[2].why.starts_with('3'), "{found:?}");
     assert!(found.iter().any(|problem| problem.why.contains("1.5 s")), "{found:?}");
+    let jobs = "12 wait, the oldest for 2.5 s";
+    assert!(found.iter().any(|problem| problem.why == jobs), "{found:?}");
     for problem in found {
         let page = problem.page.split('?').next().unwrap();
         assert!(["/ops", "/ops/tree", "/ops/hot", "/ops/restarts"].contains(&page), "{page}");

@@ -34,3 +34,4 @@ mod self_apps;
 mod standing;
 mod transfers;
 mod trash;
+mod turns;

@@ -298,8 +298,8 @@ impl AppHandle {
             limit: query.limit.get(),
         };
         let (rows, more) = if scan.is_long() {
-            let env = self.env();
-            env.beside(&env.scanning, move || scan.run()).await??
+            let owner = view.root.record.owner;
+            self.env().scanning.run(owner, move || scan.run()).await??
         } else {
             scan.run()?
         };

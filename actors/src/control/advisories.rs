@@ -84,7 +84,7 @@ impl Control {
             return Ok(report.clone());
         }
         let report = match root {
-            Some(root) => self.aside(move || of_root(&root)).await?,
+            Some(root) => self.aside(&record, move || of_root(&root)).await?,
             None => self.of_storage(record.clone(), head.collections).await?,
         };
         let report = Arc::new(report);
@@ -111,7 +111,7 @@ impl Control {
                     sample.iter().filter_map(|data| serde_json::from_str(data).ok()).collect();
                 Evidence::gather(count.live, &rows)
             };
-            evidence.insert(count.name.clone(), self.aside(gather).await?);
+            evidence.insert(count.name.clone(), self.aside(&record, gather).await?);
         }
         Ok(Report::new(&manifest, record.visibility, &evidence))
     }
@@ -119,9 +119,10 @@ impl Control {
     /// Looks through rows beside the event loop: those of one app may be tens of MiB.
     async fn aside<T: Send + 'static>(
         &self,
+        app: &AppRecord,
         look: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
-        self.env().beside(&self.env().scanning, look).await
+        self.env().scanning.run(app.owner, look).await
     }
 
     /// What `manifest` exposes, or would, with the rows that the app has now.
@@ -130,8 +131,10 @@ impl Control {
     /// Those of a read of the app.
     pub async fn report_on(&self, app: &AppHandle, manifest: Arc<Manifest>) -> Result<Report> {
         let root = app.root().await?;
-        let visibility = root.record.visibility;
-        self.aside(move || Report::new(&manifest, visibility, &evidence(&root.collections))).await
+        let record = root.record.clone();
+        let visibility = record.visibility;
+        let look = move || Report::new(&manifest, visibility, &evidence(&root.collections));
+        self.aside(&record, look).await
     }
 }
 

@@ -179,7 +179,7 @@ impl Control {
         let host = env.options.app_hosts.of(&slug);
         let text =
             request.bundle.manifest.clone().unwrap_or_else(|| EMPTY_OBJECT.to_owned()).into();
-        let draft = draft::draft(env, text, &request.bundle, host, None).await?;
+        let draft = draft::draft(env, text, &request.bundle, request.owner, host, None).await?;
         let visibility = draft.visibility.unwrap_or_default();
         if request.slug.is_some() && visibility == Visibility::Link {
             return Err(Error::new(
@@ -216,7 +216,7 @@ impl Control {
             let seeds = Seeds::new(&input, &draft, by, row_bytes_max, now)?;
             Ok(Prepared { record, draft, seeds })
         };
-        env.beside(&env.deciding, prepare).await?
+        env.deciding.run(request.owner, prepare).await?
     }
 
     /// What would be made: checks what only the transaction can be sure of, as far as it can be
@@ -238,7 +238,7 @@ impl Control {
             let nothing = Report::new(&Manifest::default(), record.visibility, &BTreeMap::new());
             Created { exposure: Some(nothing.difference(&report)), ..prepared.created() }
         };
-        env.beside(&env.deciding, rehearse).await
+        env.deciding.run(request.owner, rehearse).await
     }
 
     /// What is said of a slug that an app has; which one, to whoever acts as its owner.

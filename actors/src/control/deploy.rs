@@ -167,7 +167,8 @@ impl Control {
             visibility: record.visibility,
             domains: self.domains.names(record.id),
         };
-        let draft = draft::draft(self.env(), text, bundle, host, Some(current)).await?;
+        let draft =
+            draft::draft(self.env(), text, bundle, record.owner, host, Some(current)).await?;
         let mut warnings = draft.warnings;
         let assets = match &bundle.assets {
             Some(assets) => {
@@ -287,13 +288,13 @@ impl Control {
 
     async fn rehearse(&self, app: &AppHandle, plan: &Arc<DeployPlan>) -> Result<Deployed> {
         let root = app.root().await?;
-        let plan = plan.clone();
+        let (plan, owner) = (plan.clone(), root.record.owner);
         let rehearse = move || {
             let (report, served) = deploy::dry_run(&root, &plan)?;
             let exposure = Some(advisories::change(&root, &plan, &served));
             let detail = AppDetail::of_root(&root);
             Ok(Deployed { exposure, ..Deployed::new(detail, &plan, report) })
         };
-        self.env().beside(&self.env().deciding, rehearse).await?
+        self.env().deciding.run(owner, rehearse).await?
     }
 }

@@ -4,7 +4,9 @@
 use std::{any::Any, collections::BTreeMap, sync::Arc};
 
 use rookery_domain::{
-    Error, ErrorCode, Result, json,
+    Error, ErrorCode, Result,
+    id::HumanId,
+    json,
     limits::Limits,
     manifest::{self, Manifest, ParseContext, Visibility, Warning},
     schema::CompiledSchema,
@@ -95,7 +97,7 @@ pub(super) fn check_sizes(bundle: &Bundle, limits: &Limits) -> Result<()> {
     Ok(())
 }
 
-/// Checks and compiles a manifest's text for the app at `host`; `current` is what the app is now,
+/// Checks and compiles a manifest's text for the app of `owner` at `host`; `current` is what the app is now,
 /// if there is one.
 ///
 /// # Errors
@@ -105,6 +107,7 @@ pub(super) async fn draft(
     env: &Arc<Env>,
     text: Arc<str>,
     bundle: &Bundle,
+    owner: HumanId,
     host: String,
     current: Option<Current>,
 ) -> Result<Draft> {
@@ -114,7 +117,7 @@ pub(super) async fn draft(
     let zone = bundle.timezone.as_deref().map(Zone::parse).transpose()?;
     // Compiling what a stranger wrote may take a while: not on a thread that serves requests.
     let work = move || compile(&shared, text, asked, &host, current.as_ref(), carried);
-    let draft = env.beside(&env.compiling, work).await??;
+    let draft = env.compiling.run(owner, work).await??;
     Ok(Draft { timezone: zone.map(|zone| zone.name().into()), ..draft })
 }
 

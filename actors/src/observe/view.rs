@@ -4,6 +4,7 @@
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
 use rookery_domain::Timestamp;
+use rookery_storage::offload::{Offload, Waits};
 use serde::Serialize;
 
 use super::{
@@ -49,6 +50,13 @@ impl Apps {
     #[must_use]
     pub fn totals(&self) -> RuntimeTotals {
         self.inner.env.observer.read()
+    }
+
+    /// Long lists and decisions, and manifests to compile, that wait for their turn.
+    #[must_use]
+    pub fn long_jobs(&self) -> Waits {
+        let env = &self.inner.env;
+        [&env.compiling, &env.scanning, &env.deciding].map(Offload::waits).into_iter().sum()
     }
 
     /// Ends a second of observation: the server calls it once a second.

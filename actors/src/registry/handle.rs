@@ -251,8 +251,9 @@ impl AppHandle {
 
     /// A permit to be decided beside the event loop.
     async fn permit_by(&self, deadline: Instant) -> Result<Permit> {
-        let permit = timeout_at(deadline, self.env().deciding.permit()).await;
-        permit.map_err(|_| Error::unavailable("too many requests of this kind are being decided"))
+        let permit = timeout_at(deadline, self.env().deciding.permit(self.record().owner)).await;
+        let late = |_| Error::unavailable("too many requests of this kind are being decided");
+        permit.map_err(late).flatten()
     }
 
     /// A permit of the app's mailbox, and its bytes of the global budget and of the app's part of it.

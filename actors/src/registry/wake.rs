@@ -119,9 +119,9 @@ async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
     let incarnation = apps.next_incarnation();
     let begins = GroupNumber { incarnation, group: 0 };
     let mut working = if birth::may_take_long(&loaded) {
-        let (born_in, counted) = (env.clone(), counted.clone());
+        let (born_in, counted, owner) = (env.clone(), counted.clone(), loaded.record.owner);
         let born = move || birth::working(&born_in, loaded, counted, begins);
-        env.beside(&env.compiling, born).await??
+        env.compiling.run(owner, born).await??
     } else {
         birth::working(env, loaded, counted.clone(), begins)?
     };

@@ -60,6 +60,12 @@ pub struct BodyShare {
 }
 
 impl BodyShare {
+    /// The client network that sends the body.
+    #[must_use]
+    pub const fn network(&self) -> Network {
+        self.network
+    }
+
     /// Counts `bytes` more.
     ///
     /// # Errors

@@ -113,6 +113,7 @@ fn overview(state: &AppState) -> View {
         ("HTTP 5xx/s", number(seen.http.failed_per_second)),
         ("HTTP p99", some_time(seen.http.p99_seconds)),
         ("Feed waiters", number(seen.feed_waiters as f64)),
+        ("Long jobs waiting", number(seen.long_jobs_waiting as f64)),
         ("Resident rows", number(seen.memory.resident_rows as f64)),
         ("Resident bytes", bytes(seen.memory.resident_bytes as f64)),
         ("Process memory", bytes(seen.memory.process_bytes.unwrap_or(0) as f64)),

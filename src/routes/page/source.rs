@@ -2,13 +2,16 @@
 //! a bound of bytes. A version never changes, so nothing here is ever out of date; what is not
 //! asked for goes.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use moka::future::Cache;
 use rookery_actors::{Control, control::PageSource};
 use rookery_domain::{Error, Result, app::AppRecord, id::AppId, manifest::Manifest};
-use rookery_storage::{offload::Offload, versions::AssetInfo};
+use rookery_storage::{
+    offload::{Offload, Waits},
+    versions::AssetInfo,
+};
 
 use crate::pages::{
     document,
@@ -43,12 +46,15 @@ pub struct PageCache {
     plain: Cache<[u8; 32], Bytes>,
     /// The same, compressed; `None` where that makes them no smaller.
     packed: Cache<[u8; 32], Option<Bytes>>,
-    /// Where documents are rewritten and files compressed, which takes milliseconds.
+    /// Where documents are rewritten and files compressed, which takes milliseconds. It goes round by
+    /// the owners of apps.
     making: Offload,
 }
 
-impl Default for PageCache {
-    fn default() -> Self {
+impl PageCache {
+    /// An empty cache, in which nobody waits longer than `patience` until his file's turn comes.
+    #[must_use]
+    pub fn new(patience: Duration) -> Self {
         let of_pages = |_: &_, pages: &Arc<ReadyPages>| weight(pages.bytes());
         let of_plain = |_: &_, file: &Bytes| weight(ASSET_BYTES + file.len());
         let of_packed =
@@ -60,7 +66,7 @@ impl Default for PageCache {
             versions: versions.weigher(of_pages).build(),
             plain: plain.weigher(of_plain).build(),
             packed: packed.weigher(of_packed).build(),
-            making: Offload::default(),
+            making: Offload::new(patience),
         }
     }
 }
@@ -75,6 +81,12 @@ fn weight(bytes: usize) -> u32 {
 }
 
 impl PageCache {
+    /// Pages and files that wait until they can be made.
+    #[must_use]
+    pub fn waits(&self) -> Waits {
+        self.making.waits()
+    }
+
     /// The current pages of an app. `sdk_src` is the address of the SDK in its document.
     ///
     /// # Errors
@@ -88,8 +100,9 @@ impl PageCache {
         let make = async {
             let source = control.page_source(app.id, app.version).await?;
             let sdk_src = sdk_src.to_owned();
-            let ready = self.making.run(move || ReadyPages::new(source, &sdk_src)).await;
-            ready.map_err(|_| Error::internal())?.map(Arc::new)
+            let ready =
+                self.making.run(app.owner, move || ReadyPages::new(source, &sdk_src)).await?;
+            ready.map(Arc::new)
         };
         let made = self.versions.try_get_with((app.id, app.version), make).await;
         made.map_err(|error: Arc<Error>| (*error).clone())
@@ -132,8 +145,7 @@ impl PageCache {
     ) -> Result<Option<Bytes>> {
         let pack = async {
             let plain = self.plain(control, app, file).await.map_err(Some)?.ok_or(None)?;
-            let packed = self.making.run(move || packed::gzip(&plain)).await;
-            packed.map_err(|_| Some(Error::internal()))
+            self.making.run(app.owner, move || packed::gzip(&plain)).await.map_err(Some)
         };
         match self.packed.try_get_with(file.sha256, pack).await {
             Ok(packed) => Ok(packed),

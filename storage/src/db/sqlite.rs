@@ -54,6 +54,8 @@ const SQLITE_VERSION_MIN: i32 = 3_051_003;
 /// Every connection waits for a lock this long; with the write lock only a backup or a foreign tool ever
 /// holds one.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long an app may wait to be loaded while others are.
+const LOAD_PATIENCE: Duration = Duration::from_secs(30);
 
 /// A log that a full disk or a long reader let grow is cut back to this, 12 MiB, when it begins
 /// anew: a little above what the writer lets it reach.
@@ -151,7 +153,7 @@ impl SqliteDb {
             soundness: Soundness::default(),
             cold: Mutex::new(Some(cold)),
             loaders: parking_lot::Mutex::new(Some(Vec::new())),
-            loading: Offload::default(),
+            loading: Offload::new(LOAD_PATIENCE),
             files,
             keeper: parking_lot::Mutex::new(Some(keeper)),
             lock: parking_lot::Mutex::new(Some(lock)),

@@ -34,7 +34,9 @@ pub(super) async fn load(
 ) -> Result<Option<LoadedApp>> {
     let loading = db.clone();
     let load = move || with_snapshot(&db, |snapshot| load_from(snapshot, &db, app, options));
-    let ended = loading.loading().run(load).await;
+    let permit = loading.loading().permit(app).await;
+    let permit = permit.map_err(|error| StorageError::Aborted(error.message))?;
+    let ended = run_in(permit, load).await;
     ended.map_err(|error| StorageError::Refused(format!("a load ended early: {error}")))?
 }
 

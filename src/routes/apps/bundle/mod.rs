@@ -116,7 +116,7 @@ impl FromRequest<AppState> for Deploy {
         let (bytes, mut share) = body::read(&mut parts, body, BodyBound::Deploy, state).await?;
         let server = state.clone();
         // Megabytes to unpack and to parse: not on a thread that serves requests.
-        let read = state.reading.run(move || {
+        let read = state.reading.run(share.network(), move || {
             let limits = &server.config.limits;
             let raw = match form {
                 Form::Json => json::read(&bytes)?,
@@ -127,7 +127,7 @@ impl FromRequest<AppState> for Deploy {
             };
             finish(raw, query, Hold::of(share))
         });
-        Ok(read.await.map_err(|_| Error::internal())??)
+        Ok(read.await??)
     }
 }
 

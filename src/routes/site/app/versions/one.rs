@@ -127,12 +127,11 @@ pub(super) async fn view(
     let (version, (html, manifest, files)) = context
         .state
         .reading
-        .run(move || {
+        .run(context.human, move || {
             let differences = other.map(|other| differences(&other, &version)).unwrap_or_default();
             (version, differences)
         })
-        .await
-        .map_err(|failed| Error::internal().caused_by(failed))?;
+        .await?;
     let record = app.record();
     let current = number == record.version;
     // A closed app takes no deploy.

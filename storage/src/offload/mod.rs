@@ -1,0 +1,97 @@
+//! Work that would hold up the event loop, on threads of its own: no more of it at once than the
+//! machine has processors, and whoever asks for much of it waits in a turn of their own.
+//!
+//! More would not be faster, and every thread that has ever done such work keeps memory: the pages
+//! that the allocator has begun for it. With a thread for each of many apps that woke at once, an
+//! app cost half as much again.
+
+mod turns;
+
+use std::{
+    hash::{BuildHasher, Hash, RandomState},
+    sync::Arc,
+    thread::available_parallelism,
+    time::Duration,
+};
+
+use rookery_domain::{Error, Result};
+use tokio::{
+    task::{JoinHandle, spawn_blocking},
+    time::timeout,
+};
+
+use self::turns::Turns;
+pub use self::turns::{Permit, Waits};
+
+/// Jobs at once on a machine with a single processor: one may compute while another waits for the
+/// disk.
+const PERMITS_MIN: usize = 2;
+
+/// Permits for jobs of one kind.
+#[derive(Debug)]
+pub struct Offload {
+    turns: Arc<Turns>,
+    /// Nobody outside can choose names that fall into the same turn.
+    names: RandomState,
+    patience: Duration,
+}
+
+impl Offload {
+    /// As many permits as the machine has processors, for which nobody waits longer than `patience`.
+    #[must_use]
+    pub fn new(patience: Duration) -> Self {
+        let processors = available_parallelism().map_or(PERMITS_MIN, usize::from);
+        let turns = Turns::new(processors.max(PERMITS_MIN));
+        Self { turns, names: RandomState::new(), patience }
+    }
+
+    /// A permit, in the turn of `whose`, for whoever brings a thread: an account, a network, whatever
+    /// is not to stand in the way of its neighbours.
+    ///
+    /// # Errors
+    /// `unavailable` when there is none in time, or very many wait in that turn already.
+    pub async fn permit(&self, whose: impl Hash) -> Result<Permit> {
+        let permit = self.turns.take(self.names.hash_one(whose));
+        let crowded = || Error::unavailable("too many long jobs wait");
+        timeout(self.patience, permit).await.ok().flatten().ok_or_else(crowded)
+    }
+
+    /// A permit, if there is one now.
+    #[must_use]
+    pub fn try_permit(&self) -> Option<Permit> {
+        self.turns.try_take()
+    }
+
+    /// Runs `job` when there is a permit, in the turn of `whose`. A job that has begun ends, also when
+    /// nobody waits any more.
+    ///
+    /// # Errors
+    /// Those of [`Self::permit`]; `internal` when the job panicked, or the runtime ends.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        whose: impl Hash,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        let ended = run_in(self.permit(whose).await?, job).await;
+        ended.map_err(|failed| Error::internal().caused_by(failed))
+    }
+
+    /// Who waits for a permit now.
+    #[must_use]
+    pub fn waits(&self) -> Waits {
+        self.turns.waits()
+    }
+}
+
+/// Begins `job`, which holds its permit. A job that has begun ends, also when nobody waits any more.
+///
+/// The handle is an error when the job panicked, or the runtime ends.
+pub fn run_in<T: Send + 'static>(
+    permit: Permit,
+    job: impl FnOnce() -> T + Send + 'static,
+) -> JoinHandle<T> {
+    spawn_blocking(move || {
+        let _permit = permit;
+        job()
+    })
+}
