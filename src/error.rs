@@ -15,6 +15,9 @@ use utoipa::ToSchema;
 
 use crate::openapi::shapes::AnyObject;
 
+/// What is said of a path that no route has.
+pub const UNKNOWN_PATH: &str = "nothing is at this path";
+
 /// Seconds in `Retry-After` where the cause does not say.
 const RETRY_AFTER_S_DEFAULT: u32 = 1;
 
@@ -49,7 +52,7 @@ impl ApiError {
     /// `not_found`, for a path that no route has.
     #[must_use]
     pub fn unknown_path() -> Self {
-        Error::new(ErrorCode::NotFound, "nothing is at this path").into()
+        Error::new(ErrorCode::NotFound, UNKNOWN_PATH).into()
     }
 
     /// `method_not_allowed`; axum adds `Allow` from the routes of the path.

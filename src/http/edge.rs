@@ -272,8 +272,10 @@ impl Edge {
         if let Some(conditions) = &passing.conditions {
             conditions.apply_to(&mut response, !passing.is_private());
         }
-        let leads_nowhere =
-            matches!(response.status(), StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED);
+        let leads_nowhere = matches!(
+            response.status(),
+            StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
+        );
         match (passing.loads_page, &self.operators) {
             (true, None) => refused::show(&self.state, &mut response, &passing.request_id),
             (true, Some(_)) if leads_nowhere => refused::show_operator(&self.state, &mut response),

@@ -8,13 +8,13 @@ use std::{
 
 use http::Method;
 use reqwest::redirect;
-use rookery_domain::ErrorCode;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use url::Url;
 
 use super::text;
+use crate::error::UNKNOWN_PATH;
 
 /// How long an answer may take: an action waits for an app to wake or to leave.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -163,8 +163,8 @@ impl OpsClient {
         let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let message = body["error"]["message"].as_str().unwrap_or("no reason given");
         // What this asks for is at every operators' listener.
-        let hint = match body["error"]["code"].as_str() {
-            Some(code) if code == ErrorCode::NotFound.as_str() => format!(
+        let hint = match message {
+            UNKNOWN_PATH => format!(
                 "; {} is another listener than the one of operators (ops.listen), or of another version",
                 self.origin
             ),

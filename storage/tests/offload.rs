@@ -105,7 +105,7 @@ async fn nobody_waits_longer_than_a_request() {
 async fn so_many_wait_in_one_turn_and_no_more() {
     let offload = Offload::new(PATIENCE);
     let held = all(&offload);
-    let mut crowd: Vec<_> = (0..1024).map(|_| waits(&offload, "crowd")).collect();
+    let mut crowd: Vec<_> = (0..8 << 10).map(|_| waits(&offload, "crowd")).collect();
     let refused = offload.permit("crowd").await.expect_err("too many wait");
     assert_eq!(refused.code, ErrorCode::Unavailable);
     // Others have a turn of their own, and who leaves makes room.

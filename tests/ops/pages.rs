@@ -44,10 +44,17 @@ async fn every_page_is_whole_and_strict() {
     assert!(form.text.contains("<form class=\"act\""));
     let unknown = server.ops(Method::GET, "/ops/apps/no-such-app");
     Answer::of(unknown).await.error(ErrorCode::AppNotFound);
-    for path in ["/ops/apps/no-such-app", "/ops/tree?shard=4096", "/ops/nothing", "/nothing"] {
+    for (path, status) in [
+        ("/ops/apps/no-such-app", 404),
+        ("/ops/tree?shard=4096", 404),
+        ("/ops/nothing", 404),
+        ("/nothing", 404),
+        ("/ops/hot?bye=messages", 400),
+        ("/ops/tree?shard=first", 400),
+    ] {
         let unknown = server.ops(Method::GET, path).header("accept", "text/html");
         let unknown = Answer::of(unknown).await;
-        assert_eq!(unknown.status, 404, "{path}");
+        assert_eq!(unknown.status, status, "{path}");
         assert_eq!(unknown.header("content-type"), "text/html; charset=utf-8", "{path}");
         assert!(unknown.text.contains("href=\"/ops\""), "no way back: {path}: {}", unknown.text);
     }

@@ -203,9 +203,12 @@ async fn what_is_wrong_with_the_address_is_said_in_one_line() {
     let line = refused(command(&["app", "none", "--url", &site.url("")])).await;
     assert!(line.starts_with("rookery: the server refused (404 Not Found): "), "{line}");
     assert!(line.contains("is another listener than the one of operators (ops.listen)"), "{line}");
-    let mut absent = command(&["app", "none"]);
-    absent.env("ROOKERY__OPS__LISTEN", site.ops_address());
-    assert!(!refused(absent).await.contains("another listener"));
+    for absent in [&["app", "none"][..], &["tree", "--shard", "4096"]] {
+        let mut absent = command(absent);
+        absent.env("ROOKERY__OPS__LISTEN", site.ops_address());
+        let line = refused(absent).await;
+        assert!(line.contains("404") && !line.contains("another listener"), "{line}");
+    }
 }
 
 /// The terminal that the live screen is shown on. Only cells that change are sent, so a text can

@@ -23,7 +23,11 @@ pub(super) fn show(state: &State, response: &mut Response, request_id: &HeaderVa
 /// their pages, where the site's are not.
 pub(super) fn show_operator(state: &State, response: &mut Response) {
     let shell = || Shell::new(&state.origins.site_origin(), None);
-    put(state, response, |_| StatusPage::not_found(shell(), "/ops".to_owned()));
+    let home = || "/ops".to_owned();
+    put(state, response, |code| match code.status() {
+        400 => StatusPage::misled(shell(), home()),
+        _ => StatusPage::not_found(shell(), home()),
+    });
 }
 
 fn put(state: &State, response: &mut Response, page: impl FnOnce(ErrorCode) -> StatusPage) {

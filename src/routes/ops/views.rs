@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Problems on the overview; there are no more kinds.
-const PROBLEM_PLACES: usize = 11;
+const PROBLEM_PLACES: usize = 12;
 /// Apps of an open shard on one page.
 const TREE_PLACES: usize = 50;
 /// Crashes on one page.

@@ -10,7 +10,7 @@ use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header, request::Parts,
 };
 use http_body_util::{BodyExt as _, Limited};
-use rookery_domain::{Error, ErrorCode};
+use rookery_domain::Error;
 use serde::{Serialize, de::DeserializeOwned};
 use tower::ServiceExt as _;
 
@@ -191,7 +191,7 @@ impl Api {
         *request.method_mut() = method;
         *request.uri_mut() = path.parse().map_err(|_| {
             // No name that a route has makes such a path.
-            Error::new(ErrorCode::NotFound, "nothing is at this path")
+            ApiError::unknown_path()
         })?;
         *request.headers_mut() = self.headers.clone();
         let json = HeaderValue::from_static("application/json");

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use tokio::{sync::oneshot, time::Instant};
 
 /// Requests that may wait in one turn.
-const WAITING_MAX: usize = 1024;
+const WAITING_MAX: usize = 8 << 10;
 
 /// Permits, and who waits for one.
 #[derive(Debug)]

@@ -39,6 +39,8 @@ struct SharingPage {
     credentials: Vec<Credential>,
     more_credentials: Pager,
     offer: Option<Offer>,
+    /// Whether the server sends mail.
+    mails: bool,
     once: Option<Once>,
     /// What a form that was refused held.
     typed: Fields,
@@ -138,6 +140,7 @@ pub(super) async fn view(
         offer,
         once,
         typed,
+        mails: context.state.mailer.reaches_anybody(),
         operations: Operation::ALL,
     };
     Ok(context.page(status, &page)?)
