@@ -125,6 +125,32 @@ test('board: a vote counts at once, moves the idea and can be taken back', () =>
     assert.equal(await page.getByRole('button', { name: /^Mark/ }).count(), 0);
   }));
 
+test('board: the keyboard stays with the idea that it votes for, and goes on from one that is taken back', () => withPage(browser,
+  (service) => {
+    example('board')(service);
+    for (const key of ['one', 'two']) service.write('ideas', key, { title: `Idea ${key}` });
+  },
+  async ({ page }) => {
+    const vote = (count) => page.getByRole('button', { name: `${count}, vote for Idea two` });
+    const stands = (text) => page.waitForFunction(
+      (wanted) => document.activeElement.closest('li')?.textContent.includes(wanted) && document.activeElement.className, text);
+    await vote('0 votes').focus();
+    await page.keyboard.press('Enter');
+    await vote('1 vote').waitFor();
+    assert.equal(await (await stands('Idea two')).jsonValue(), 'vote');
+    await page.keyboard.press('Enter');
+    await vote('0 votes').waitFor();
+    assert.equal(await (await stands('Idea two')).jsonValue(), 'vote');
+    await page.getByLabel('An idea').fill('Idea three');
+    await page.keyboard.press('Enter');
+    const own = page.locator('li', { hasText: 'Idea three' });
+    await own.getByRole('button', { name: 'Take back' }).focus();
+    page.on('dialog', (dialog) => dialog.accept());
+    await page.keyboard.press('Enter');
+    await own.waitFor({ state: 'detached' });
+    await page.waitForFunction(() => document.activeElement.id === 'title');
+  }));
+
 const deciders = {
   'the owner': { kind: 'human', id: 'hum_1', role: 'owner', custom_role: null },
   'a moderator by a grant link': { kind: 'grant', id: 'ptc_1', role: 'anyone', custom_role: 'moderator' },
@@ -137,8 +163,11 @@ for (const [who, session] of Object.entries(deciders)) test(`board: ${who} decid
     service.sessions.add(undefined);
   },
   async ({ page, service }) => {
-    await page.getByRole('button', { name: 'Mark planned' }).click();
+    await page.getByRole('button', { name: 'Mark planned' }).focus();
+    await page.keyboard.press('Enter');
     await page.locator('.badge.planned').waitFor();
+    // The button is gone; the keyboard stays with the idea.
+    assert.equal(await page.evaluate(() => document.activeElement.className), 'vote');
     await page.getByRole('button', { name: 'Mark done' }).click();
     await page.locator('.badge.done').waitFor();
     assert.equal(await page.locator('.badge').count(), 1);
