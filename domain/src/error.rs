@@ -12,7 +12,7 @@ use serde_json::Value;
 
 pub use table::ErrorCode;
 
-use crate::json::EMPTY_OBJECT;
+use crate::{json::EMPTY_OBJECT, text::quoted};
 
 /// A result whose failure is a row of the error table.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -196,7 +196,7 @@ impl Error {
     /// `collection_not_found`.
     #[must_use]
     pub fn collection_not_found(name: &str) -> Self {
-        let message = format!("the manifest declares no collection {name:?}");
+        let message = format!("the manifest declares no collection {}", quoted(name));
         Self::new(ErrorCode::CollectionNotFound, message)
     }
 

@@ -21,8 +21,9 @@ const TRIAL_BYTES_MAX: usize = 64 << 20;
 /// Characters of the longest text that [`effort`] counts the steps of. Rows may have longer ones where
 /// an operator allows it; of these it tells the steps of each character.
 pub(super) const TEXT_MAX: u64 = 64 << 10;
-/// Parts of a pattern that [`effort`] looks at, each repetition one. What has been compiled has fewer.
-const PARTS_MAX: u64 = 32 << 20;
+/// Parts that are counted of the patterns of one manifest, each repetition one and each character of a
+/// text; [`effort`] counts as many of a single pattern. What has been compiled has fewer.
+const PARTS_MAX: u64 = 16 << 20;
 
 /// What a pattern costs.
 struct Cost {
@@ -52,17 +53,24 @@ impl Effort {
 #[derive(Debug)]
 pub struct Trials {
     bytes_left: usize,
+    parts_left: u64,
 }
 
 impl Default for Trials {
     fn default() -> Self {
-        Self { bytes_left: TRIAL_BYTES_MAX }
+        Self { bytes_left: TRIAL_BYTES_MAX, parts_left: PARTS_MAX }
+    }
+}
+
+impl Trials {
+    const fn are_over(&self) -> bool {
+        self.bytes_left == 0 || self.parts_left == 0
     }
 }
 
 /// Checks the patterns of one schema and answers how many bytes the largest of them takes compiled,
-/// at most. A text has at most `text_max` characters. What is compiled to find out is taken from
-/// `trials`.
+/// at most. A text has at most `text_max` characters. What is counted and compiled to find out is taken
+/// from `trials`.
 ///
 /// # Errors
 /// Those that cannot be used, and the first that costs too much, together with those before it or of
@@ -78,7 +86,7 @@ pub(super) fn check(
     };
     let (mut bytes, mut steps, mut largest) = (0, 0, 0);
     for pattern in patterns {
-        if trials.bytes_left == 0 {
+        if trials.are_over() {
             fault(pattern, too_many());
             break;
         }
@@ -108,7 +116,9 @@ pub(super) fn check(
 pub(super) fn effort(pattern: &str) -> Effort {
     let parsed = parsed(pattern).ok();
     // Also of one that takes too many steps for a long text the width is needed: rows may be short.
-    parsed.map_or_else(Effort::default, |(_, hir)| Count::of(&hir, TEXT_MAX, u64::MAX))
+    parsed.map_or_else(Effort::default, |(_, hir)| {
+        Count::of(&hir, TEXT_MAX, u64::MAX, PARTS_MAX).effort()
+    })
 }
 
 /// Why a pattern is refused.
@@ -124,9 +134,14 @@ fn cost(pattern: &str, text_max: u64, trials: &mut Trials) -> Result<Cost, Refus
     if repeats_repetitions(&hir) {
         return Err(Refusal::Unusable(ambiguous()));
     }
-    let steps = Count::of(&hir, text_max, PATTERN_STEPS_MAX).steps;
+    let counted = Count::of(&hir, text_max, PATTERN_STEPS_MAX, trials.parts_left);
+    trials.parts_left = trials.parts_left.saturating_sub(counted.parts);
+    let steps = counted.steps;
     if steps > PATTERN_STEPS_MAX {
         return Err(Refusal::TooCostly(too_slow()));
+    }
+    if trials.parts_left == 0 {
+        return Err(Refusal::TooCostly(too_many()));
     }
     let bytes = compiled_bytes(&translated, trials).map_err(Refusal::TooCostly)?;
     Ok(Cost { bytes, steps })
@@ -163,8 +178,8 @@ fn too_large() -> String {
 }
 
 fn too_many() -> String {
-    "makes the patterns of all schemas together take too much memory: repeat less, and bound texts by \
-     maxLength"
+    "makes the patterns of all schemas together take too much memory or time: repeat less, and bound \
+     texts by maxLength"
         .to_owned()
 }
 
@@ -202,27 +217,33 @@ struct Count {
     steps: u64,
     parts: u64,
     steps_max: u64,
+    parts_max: u64,
     text_max: u64,
     /// By how many more parts are under way at a place than at the one before.
     changes: Vec<i64>,
 }
 
 impl Count {
-    /// Counts until there are more than `steps_max`.
-    fn of(hir: &Hir, text_max: u64, steps_max: u64) -> Effort {
-        let mut count = Self { steps: 0, parts: 0, steps_max, text_max, changes: Vec::new() };
+    /// Counts until there are more than `steps_max`, or `parts_max` parts were looked at.
+    fn of(hir: &Hir, text_max: u64, steps_max: u64, parts_max: u64) -> Self {
+        let changes = Vec::new();
+        let mut count = Self { steps: 0, parts: 0, steps_max, parts_max, text_max, changes };
         let anchored = hir.properties().look_set_prefix().contains(Look::Start);
         count.walk(hir, Span { first: 0, last: if anchored { 0 } else { text_max } });
-        let under_way = count.changes.iter().scan(0, |parts, change| {
+        count
+    }
+
+    fn effort(&self) -> Effort {
+        let under_way = self.changes.iter().scan(0, |parts, change| {
             *parts += change;
             Some(*parts)
         });
         let width = under_way.max().unwrap_or(0);
-        Effort { steps: count.steps, width: width.max(1).unsigned_abs() }
+        Effort { steps: self.steps, width: width.max(1).unsigned_abs() }
     }
 
     const fn is_over(&self) -> bool {
-        self.steps > self.steps_max || self.parts > PARTS_MAX
+        self.steps > self.steps_max || self.parts >= self.parts_max
     }
 
     /// Counts the steps of `hir`, which begins within `span`, and answers where it may end. Gives
@@ -254,6 +275,7 @@ impl Count {
 
     /// One character of the text, which is tried at every place of `span`.
     fn character(&mut self, span: Span) -> Span {
+        self.parts += 1;
         let places = (span.last - span.first + 1).min(self.text_max);
         self.steps = self.steps.saturating_add(places);
         self.change(span.first, 1);

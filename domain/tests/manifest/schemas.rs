@@ -175,7 +175,20 @@ fn refused_patterns_cost_no_more_than_admitted_ones() {
     let admitted = |n: usize| json!({"pattern": format!("^\\p{{L}}{{{}}}$", 100 + n % 20)});
     let admitted: serde_json::Map<_, _> =
         (0..5_000).map(|n| (format!("D{n}"), admitted(n))).collect();
-    for definitions in [json!({"A": {"properties": of_one}}), json!(one_each), json!(admitted)] {
+    // Few bytes that stand for very many parts, which takes longer to find out than to read.
+    let nested = format!("^{}a{}", "(".repeat(8), "){9}".repeat(8));
+    let many: serde_json::Map<_, _> =
+        (0..3_800).map(|n| (format!("S{n}"), json!({"pattern": nested}))).collect();
+    let groups = format!("^{}a{}", "(".repeat(50), "){2}".repeat(50));
+    let deep: serde_json::Map<_, _> =
+        (0..50).map(|n| (format!("S{n}"), json!({"pattern": groups}))).collect();
+    for definitions in [
+        json!({"A": {"properties": of_one}}),
+        json!(one_each),
+        json!(admitted),
+        json!(many),
+        json!(deep),
+    ] {
         let manifest = json!({"$defs": definitions});
         assert!(manifest.to_string().len() < 256 << 10);
         let Err(error) = within(Duration::from_secs(10), || parse(&manifest)) else { panic!() };

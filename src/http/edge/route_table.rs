@@ -9,6 +9,7 @@ use std::{
 
 use http::{HeaderMap, Method, Uri, header};
 use matchit::Router;
+use rookery_domain::text::quoted;
 use utoipa::openapi::{
     OpenApi, PathItem, RefOr,
     path::{Operation, ParameterIn},
@@ -137,7 +138,7 @@ impl RouteTable {
         let takes = found.value.methods.get(method.as_str())?.as_ref()?;
         let mut names = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
         if let Some((name, _)) = names.find(|(name, _)| !takes.query.contains(&**name)) {
-            return Some(format!("query: unknown parameter {name:?}").into());
+            return Some(format!("query: unknown parameter {}", quoted(&name)).into());
         }
         let unknown = match (if_match && !takes.if_match, if_none_match) {
             (true, _) => "If-Match",

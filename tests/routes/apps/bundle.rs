@@ -4,6 +4,7 @@ use std::io::{Cursor, Write as _};
 
 use reqwest::{
     Method,
+    header::{HeaderMap, HeaderName, HeaderValue},
     multipart::{Form, Part},
 };
 use rookery_domain::ErrorCode;
@@ -34,6 +35,28 @@ fn renamed(mut archive: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
         }
     }
     archive
+}
+
+/// The archive with so many more entries that have the content of its last one, as no writer makes it.
+fn shared(archive: &[u8], copies: u16) -> Vec<u8> {
+    let last = |signature: &[u8]| archive.windows(4).rposition(|it| it == signature).unwrap();
+    let (entry, end) = (last(b"PK\x01\x02"), last(b"PK\x05\x06"));
+    let number =
+        |at: usize| u32::from_le_bytes(archive[end + at..end + at + 4].try_into().unwrap());
+    let (size, mut whole) = (number(12), archive[..end].to_vec());
+    for copy in 0..copies {
+        let mut record = archive[entry..end].to_vec();
+        // Names of four characters, at the end of a record without extra fields.
+        record[46..50].copy_from_slice(format!("f{copy:03}").as_bytes());
+        whole.extend(record);
+    }
+    let entries = 2 + copies;
+    let mut tail = archive[end..].to_vec();
+    tail[8..10].copy_from_slice(&entries.to_le_bytes());
+    tail[10..12].copy_from_slice(&entries.to_le_bytes());
+    let added = u32::from(copies) * (end - entry) as u32;
+    tail[12..16].copy_from_slice(&(size + added).to_le_bytes());
+    [whole, tail].concat()
 }
 
 async fn send_zip(server: &TestServer, owner: &Owner, query: &str, bytes: Vec<u8>) -> Answer {
@@ -206,6 +229,19 @@ async fn a_malformed_form_is_refused() {
     for form in forms {
         send_form(&server, &owner, form).await.error(ErrorCode::InvalidRequest);
     }
+    // What it is called is not told back whole.
+    let endless = html().text("\u{202e}".repeat(100_000), "x");
+    let refused = send_form(&server, &owner, endless).await;
+    assert!(refused.text.len() < 2_000, "{} bytes", refused.text.len());
+    refused.error(ErrorCode::InvalidRequest);
+    for (encoding, status) in [("8bit", 201), ("BINARY", 201), ("base64", 400)] {
+        let said = HeaderName::from_static("content-transfer-encoding");
+        let said = HeaderMap::from_iter([(said, HeaderValue::from_static(encoding))]);
+        let part = Part::text("PHA+aGVsbG88L3A+").headers(said);
+        let sent = send_form(&server, &owner, Form::new().part("html", part)).await;
+        assert_eq!(sent.status, status, "{encoding}: {}", sent.text);
+        assert_eq!(sent.text.contains("Content-Transfer-Encoding"), status == 400, "{encoding}");
+    }
     let request = server.call(Method::POST, "/v1/apps", &owner).body("--x\r\nbroken");
     let request = request.header("content-type", "multipart/form-data; boundary=x");
     Answer::of(request).await.error(ErrorCode::InvalidRequest);
@@ -270,6 +306,14 @@ async fn a_hostile_zip_is_refused_before_it_is_unpacked() {
     for bytes in [b"PK".to_vec(), vec![], zip(&[("readme.md", b"x")])] {
         send_zip(&server, &owner, "", bytes).await.error(ErrorCode::InvalidRequest);
     }
+    // One content under many names would be unpacked as often.
+    let noise: Vec<u8> =
+        (0..4_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let whole = zip(&[index, ("last", &noise)]);
+    let refused = send_zip(&server, &owner, "", shared(&whole, 9)).await;
+    let refused = refused.error(ErrorCode::InvalidRequest)["message"].clone();
+    assert_eq!(refused, "the zip's entry \"f000\" shares its content with others");
+    send_zip(&server, &owner, "", shared(&whole, 0)).await.expect(201);
     let cut = zip(&[index]);
     let cut = cut[..cut.len() / 2].to_vec();
     send_zip(&server, &owner, "", cut).await.error(ErrorCode::InvalidRequest);

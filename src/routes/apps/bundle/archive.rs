@@ -35,7 +35,7 @@ pub(super) fn read(bytes: Bytes, limits: &Limits, share: &mut BodyShare) -> Resu
     if archive.len() > ENTRIES_MAX {
         return Err(too_large(format!("the zip has more than {ENTRIES_MAX} entries")));
     }
-    let names = names(&mut archive)?;
+    let names = names(&mut archive, bytes.len())?;
     if names.len() > limits.asset_files_max + OTHER_FILES {
         let (files, max) = (names.len(), limits.asset_files_max);
         return Err(too_large(format!(
@@ -109,26 +109,32 @@ fn repeated_name(bytes: &[u8], start: u64) -> Option<String> {
 }
 
 /// The files of an archive, by index. A name must mean the same to everybody: it is checked as it
-/// stands, not cleaned.
-fn names(archive: &mut ZipArchive<Cursor<Bytes>>) -> Result<Vec<(usize, String)>> {
+/// stands, not cleaned. Entries that share content would have the same bytes inflated again and again:
+/// together they have no more than the archive.
+fn names(archive: &mut ZipArchive<Cursor<Bytes>>, bytes: usize) -> Result<Vec<(usize, String)>> {
     let mut names = Vec::new();
+    let mut left = bytes as u64;
     for index in 0..archive.len() {
         let entry = archive.by_index_raw(index).map_err(|_| unreadable())?;
         let name = entry.name().map_err(|_| unreadable())?.into_owned();
         if entry.is_dir() || is_litter(&name) || is_hidden(&name) {
             continue;
         }
+        let shown = quoted(&name);
         if entry.encrypted() {
-            return Err(Error::invalid(format!("the zip's entry {name:?} is encrypted")));
+            return Err(Error::invalid(format!("the zip's entry {shown} is encrypted")));
         }
         if !matches!(entry.compression(), CompressionMethod::Stored | CompressionMethod::Deflated) {
             return Err(Error::invalid(format!(
-                "the zip's entry {name:?} is compressed in a way that is not read here: use deflate"
+                "the zip's entry {shown} is compressed in a way that is not read here: use deflate"
             )));
         }
         if entry.is_symlink() {
-            return Err(Error::invalid(format!("the zip's entry {name:?} is a symbolic link")));
+            return Err(Error::invalid(format!("the zip's entry {shown} is a symbolic link")));
         }
+        left = left.checked_sub(entry.compressed_size()).ok_or_else(|| {
+            Error::invalid(format!("the zip's entry {shown} shares its content with others"))
+        })?;
         names.push((index, name));
     }
     Ok(names)

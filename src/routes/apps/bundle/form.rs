@@ -6,8 +6,8 @@ use axum::{
     extract::{DefaultBodyLimit, FromRequest as _, Multipart, Request, multipart::Field},
 };
 use bytes::Bytes;
-use http::header;
-use rookery_domain::{Error, Result};
+use http::{HeaderValue, header};
+use rookery_domain::{Error, Result, text::quoted};
 
 use super::{Raw, RawAsset, json};
 use crate::state::AppState;
@@ -17,6 +17,9 @@ const OTHER_PARTS_MAX: usize = 16;
 /// What clients say of a file whose type they do not know. It counts as unsaid: sent on, it would
 /// keep browsers from a style or a script.
 const UNKNOWN: &str = "application/octet-stream";
+
+/// What mail calls content that is not encoded (RFC 2045, 6.2).
+const AS_IT_IS: [&[u8]; 3] = [b"7bit", b"8bit", b"binary"];
 
 /// Reads a form whose `Content-Type` is `kind`; its size is bounded already.
 pub(super) async fn read(kind: &str, bytes: Bytes, state: &AppState) -> Result<Raw> {
@@ -43,6 +46,13 @@ pub(super) async fn read(kind: &str, bytes: Bytes, state: &AppState) -> Result<R
 
 async fn part(raw: &mut Raw, field: Field<'_>) -> Result<()> {
     let name = field.name().unwrap_or_default().to_owned();
+    let encoding = field.headers().get("content-transfer-encoding").map(HeaderValue::as_bytes);
+    if encoding.is_some_and(|said| !AS_IT_IS.iter().any(|it| said.eq_ignore_ascii_case(it))) {
+        return Err(Error::invalid(format!(
+            "part {}: has a Content-Transfer-Encoding; send its content as it is (RFC 7578, 4.7)",
+            quoted(&name)
+        )));
+    }
     if name == "assets" {
         let path = field.file_name().map(str::to_owned);
         let path = path.ok_or_else(|| Error::invalid("`assets`: a part has no filename"))?;
@@ -79,8 +89,9 @@ async fn part(raw: &mut Raw, field: Field<'_>) -> Result<()> {
             put(&name, &mut raw.force, force)
         }
         _ => Err(Error::invalid(format!(
-            "unknown part {name:?}; known are `html`, `manifest`, `slug`, `visibility`, `timezone`, `org_id`, \
-             `input_data`, `force`, and for each file a part `assets` whose filename is its path"
+            "unknown part {}; known are `html`, `manifest`, `slug`, `visibility`, `timezone`, `org_id`, \
+             `input_data`, `force`, and for each file a part `assets` whose filename is its path",
+            quoted(&name)
         ))),
     }
 }
