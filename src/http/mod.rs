@@ -13,5 +13,6 @@ pub mod idempotency;
 pub mod loopback;
 pub mod paging;
 pub mod params;
+pub mod pieces;
 pub mod prefetch;
 pub mod reply;

@@ -7,6 +7,7 @@
 
 use std::{cell::RefCell, rc::Rc};
 
+use bytes::Bytes;
 use lol_html::{
     RewriteStrSettings, Settings, doc_text, element, end,
     html_content::{ContentType, Element, TextChunk},
@@ -117,14 +118,15 @@ pub fn serve(authored: &str, sdk_src: &str) -> Result<Served> {
 /// The document `served`, whose SDK's script stands at `script_at`, with the token of a
 /// participant. `files` is the address that the document's own are relative to, if it is not that
 /// of the document: its `<base>` comes before any that was authored, so it is the one that counts.
+/// In pieces, of which those of the document are not copied.
 #[must_use]
-pub fn carrying(served: &[u8], script_at: usize, token: &str, files: Option<&str>) -> Vec<u8> {
-    let (before, script) = served.split_at(script_at);
-    let (name, after) = script.split_at(TAG_NAME.len());
+pub fn carrying(served: &Bytes, script_at: usize, token: &str, files: Option<&str>) -> [Bytes; 3] {
+    let after_name = script_at + TAG_NAME.len();
     let base = files.map(|files| format!("<base href=\"{}\">", escape_attribute(files)));
     let base = base.unwrap_or_default();
     let attribute = format!(" {PARTICIPANT_ATTRIBUTE}=\"{}\"", escape_attribute(token));
-    [before, base.as_bytes(), name, attribute.as_bytes(), after].concat()
+    let own = format!("{base}{TAG_NAME}{attribute}");
+    [served.slice(..script_at), own.into(), served.slice(after_name..)]
 }
 
 fn is_sdk_script(el: &Element<'_, '_>, sdk_src: &str) -> bool {

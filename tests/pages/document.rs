@@ -1,5 +1,6 @@
 //! Where the SDK's script lands in a document, and the manifest inside a document.
 
+use bytes::Bytes;
 use proptest::prelude::*;
 use rookery::pages::document::{carrying, extract_embedded_manifest, serve};
 
@@ -60,7 +61,8 @@ fn a_document_that_was_served_before_still_has_one_script() {
     let again = served(&served("<head><title>x</title></head>"));
     assert_eq!(again, format!("<head>{TAG}<title>x</title></head>"));
     assert_eq!(served("<SCRIPT defer SRC=' /s/sdk.js '></SCRIPT><p>x"), format!("{TAG}<p>x"));
-    let copy = carrying(again.as_bytes(), "<head>".len(), "rk_part_1", Some("/a/x/s/as/1/"));
+    let saved = Bytes::from(again.clone());
+    let copy = carrying(&saved, "<head>".len(), "rk_part_1", Some("/a/x/s/as/1/")).concat();
     assert_eq!(served(&String::from_utf8(copy).unwrap()), again);
     let saved = "<base href=\"https://apps.example/a/x/s/as/1/\">";
     assert_eq!(served(saved), TAG);
@@ -102,13 +104,14 @@ proptest! {
         html in r#"\x{feff}?([a-zä \n]{0,4}|<!--[ <>a-z]{0,6}-->|</?(html|head|body|title|script|p|svg)( a="[<>a-z]*")?/?>|<script src="/s/sdk.js"></script>|<!-- <script src="/s/sdk.js"></script> -->|<!doctype html>){0,24}"#
     ) {
         let served = serve(&html, "/s/sdk.js").unwrap();
-        let carried = carrying(served.html.as_bytes(), served.script_at, "rk_part_1", None);
+        let html = Bytes::from(served.html.clone());
+        let carried = carrying(&html, served.script_at, "rk_part_1", None).concat();
         let carried = String::from_utf8(carried).unwrap();
         let tag = r#"<script data-participant="rk_part_1" src="/s/sdk.js"></script>"#;
         prop_assert_eq!(carried.replacen(tag, TAG, 1), served.html.as_str());
         prop_assert_eq!(carried.find(tag), Some(served.script_at));
         let files = "/a/x/s/as/1/";
-        let based = carrying(served.html.as_bytes(), served.script_at, "rk_part_1", Some(files));
+        let based = carrying(&html, served.script_at, "rk_part_1", Some(files)).concat();
         let base = format!("<base href=\"{files}\">{tag}");
         prop_assert_eq!(carried.replacen(tag, &base, 1), String::from_utf8(based).unwrap());
     }

@@ -37,13 +37,13 @@ pub async fn document(
     State(state): State<AppState>,
     cached: IfNoneMatch,
 ) -> ApiResult<Response> {
-    let html = state.rooms.control().authored_html(&owner.app).await?;
-    let etag = strong_etag(html.as_bytes());
+    let html = state.pages.authored(state.rooms.control(), &owner.app).await?;
+    let etag = strong_etag(&html);
     Ok(cached.answer(&etag, || {
         let headers = [
             (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
             (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(READ_ONLY)),
         ];
-        (headers, html.to_string()).into_response()
+        (headers, html.clone()).into_response()
     }))
 }

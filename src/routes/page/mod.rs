@@ -304,7 +304,11 @@ fn send(reply: Reply, common: HeaderMap, cache: Cache, content: &Bytes) -> Respo
     let index = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
     let range = index(reply.body.start)..index(reply.body.end);
     let body = if range.is_empty() { Bytes::new() } else { content.slice(range) };
-    let mut response = Response::new(Body::from(body));
+    respond(reply, common, cache, body.into())
+}
+
+fn respond(reply: Reply, common: HeaderMap, cache: Cache, body: Body) -> Response {
+    let mut response = Response::new(body);
     *response.status_mut() = reply.status;
     let headers = response.headers_mut();
     headers.extend(common);

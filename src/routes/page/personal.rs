@@ -5,14 +5,15 @@
 //! What is not here: who is let in (`refusal`), and how the two get into the HTML
 //! (`pages::document`).
 
-use axum::response::Response;
+use axum::{body::Body, response::Response};
 use http::{HeaderMap, Method};
+use http_body::Body as _;
 use rookery_actors::directory::Participant;
 use rookery_domain::{app::AppRecord, manifest::Visibility};
 
-use super::{HTML, common, send, source::ReadyPages};
+use super::{HTML, common, respond, source::ReadyPages};
 use crate::{
-    http::{auth::visitor::Arriving, cookie},
+    http::{auth::visitor::Arriving, cookie, pieces::Pieces},
     pages::{
         assets::{self, Cache},
         files_pass::FilesPass,
@@ -35,9 +36,10 @@ pub(super) fn document(
     }
     let (visitor, token) = (arriving.participant()?, cookie::participant::read(request, state)?);
     let files = files_base(state, app, visitor);
-    let html = pages.document_carrying(token, files.as_deref());
-    let reply = assets::unkept(method, HTML, html.len() as u64);
-    Some(send(reply, common(state, app, pages, false), Cache::Never, &html))
+    let html = Pieces::new(pages.document_carrying(token, files.as_deref()));
+    let reply = assets::unkept(method, HTML, html.size_hint().lower());
+    let body = if reply.body.is_empty() { Body::empty() } else { Body::new(html) };
+    Some(respond(reply, common(state, app, pages, false), Cache::Never, body))
 }
 
 /// Below which address the page of `visitor` finds its files, where they are not everybody's.

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use moka::future::Cache;
-use rookery_actors::{Control, control::PageSource};
+use rookery_actors::{AppHandle, Control, control::PageSource};
 use rookery_domain::{Error, Result, app::AppRecord, id::AppId, manifest::Manifest};
 use rookery_storage::{
     offload::{Offload, Waits},
@@ -27,6 +27,9 @@ const ASSET_BYTES: usize = 160;
 /// Bytes of all files that are kept together, and of all compressed ones.
 const FILES_BYTES_MAX: u64 = 64 << 20;
 
+/// Bytes of all documents without the SDK that are kept together.
+const AUTHORED_BYTES_MAX: u64 = 16 << 20;
+
 /// One version, ready to be sent.
 #[derive(Debug)]
 pub struct ReadyPages {
@@ -42,6 +45,8 @@ pub struct ReadyPages {
 /// What was asked for lately. What many ask for at once is made once.
 pub struct PageCache {
     versions: Cache<(AppId, u32), Arc<ReadyPages>>,
+    /// Documents without the SDK, for their owners.
+    authored: Cache<(AppId, u32), Bytes>,
     /// Files by the SHA-256 of their content: however many are reading one, it is in memory once.
     plain: Cache<[u8; 32], Bytes>,
     /// The same, compressed; `None` where that makes them no smaller.
@@ -56,14 +61,17 @@ impl PageCache {
     #[must_use]
     pub fn new(patience: Duration) -> Self {
         let of_pages = |_: &_, pages: &Arc<ReadyPages>| weight(pages.bytes());
+        let of_authored = |_: &_, html: &Bytes| weight(ASSET_BYTES + html.len());
         let of_plain = |_: &_, file: &Bytes| weight(ASSET_BYTES + file.len());
         let of_packed =
             |_: &_, file: &Option<Bytes>| weight(ASSET_BYTES + file.as_ref().map_or(0, Bytes::len));
         let versions = Cache::builder().max_capacity(CACHE_BYTES_MAX);
+        let authored = Cache::builder().max_capacity(AUTHORED_BYTES_MAX);
         let plain = Cache::builder().max_capacity(FILES_BYTES_MAX);
         let packed = Cache::builder().max_capacity(FILES_BYTES_MAX);
         Self {
             versions: versions.weigher(of_pages).build(),
+            authored: authored.weigher(of_authored).build(),
             plain: plain.weigher(of_plain).build(),
             packed: packed.weigher(of_packed).build(),
             making: Offload::new(patience),
@@ -106,6 +114,21 @@ impl PageCache {
         };
         let made = self.versions.try_get_with((app.id, app.version), make).await;
         made.map_err(|error: Arc<Error>| (*error).clone())
+    }
+
+    /// The HTML of an app's current version as it was authored, in memory once however many are reading
+    /// it.
+    ///
+    /// # Errors
+    /// Those of [`Control::authored_html`].
+    pub async fn authored(&self, control: &Control, app: &AppHandle) -> Result<Bytes> {
+        let read = async {
+            let html = control.authored_html(app).await?;
+            Ok(Bytes::from_owner(Arc::<[u8]>::from(html)))
+        };
+        let key = (app.id(), app.record().version);
+        let read = self.authored.try_get_with(key, read).await;
+        read.map_err(|error: Arc<Error>| (*error).clone())
     }
 
     /// A file of an app's current version; `None` where the version has gone meanwhile.
@@ -170,8 +193,8 @@ impl ReadyPages {
     /// The document with the token of a participant, and with the address below which its files
     /// are if that is not its own.
     #[must_use]
-    pub fn document_carrying(&self, token: &str, files: Option<&str>) -> Bytes {
-        document::carrying(self.document.plain(), self.script_at, token, files).into()
+    pub fn document_carrying(&self, token: &str, files: Option<&str>) -> [Bytes; 3] {
+        document::carrying(self.document.plain(), self.script_at, token, files)
     }
 
     /// The record of the asset stored under `path`.
