@@ -11,7 +11,7 @@ use rand::{Rng as _, distr::Alphanumeric};
 use rookery_domain::{
     Error, ErrorCode, Result,
     domains::DomainName,
-    id::{AppId, DomainId},
+    id::{AppId, DomainId, HumanId},
     time::Clock,
 };
 use rookery_storage::{
@@ -21,7 +21,7 @@ use rookery_storage::{
 };
 use tokio::sync::Mutex;
 
-use crate::task::to_the_end;
+use crate::{registry::AppHandle, task::to_the_end};
 
 /// Characters of a proof token: 32 of 62 kinds.
 const TOKEN_CHARS: usize = 32;
@@ -148,21 +148,24 @@ impl Domains {
         Ok(domains::of_app(&self.0.db, app).await?)
     }
 
-    /// Binds a domain to an app. Nothing is served by it before control is proven.
+    /// Binds a domain to an app in the name of `by`. Nothing is served by it before control is proven.
     ///
     /// # Errors
     /// `domain_exists`, `domain_taken`, `conflict` when the app has too many,
-    /// `account_quota_exceeded`; `app_not_found` when it has gone meanwhile.
+    /// `account_quota_exceeded`; `app_not_found` when it has gone
+    /// meanwhile, or is somebody else's by now.
     pub async fn bind(
         &self,
-        app: AppId,
+        app: &AppHandle,
+        by: Option<HumanId>,
         name: DomainName,
         account_max: u64,
         keep: KeepResponse<Domain>,
     ) -> Result<Domain> {
+        let owner = app.owner_for(by)?;
         let domain = Domain {
             id: DomainId::new(),
-            app,
+            app: app.id(),
             name,
             token: rand::rng()
                 .sample_iter(Alphanumeric)
@@ -176,7 +179,7 @@ impl Domains {
         };
         let name = &domain.name;
         let refused = |code, message: String| Err(Error::new(code, message));
-        match domains::bind(&self.0.db, domain.clone(), account_max, keep).await? {
+        match domains::bind(&self.0.db, domain.clone(), owner, account_max, keep).await? {
             BindOutcome::Bound => Ok(domain),
             BindOutcome::Exists => {
                 refused(ErrorCode::DomainExists, format!("`{name}` is this app's already"))

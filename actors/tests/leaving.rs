@@ -58,12 +58,15 @@ async fn leave_after<T>(looks: usize, work: impl Future<Output = T>) {
 #[tokio::test]
 async fn a_name_leads_to_its_app_as_storage_says_when_the_owner_leaves() {
     let house = House::open(Faults::default()).await;
-    let app = house.app("notes").await.id();
+    let handle = house.app("notes").await;
+    let (app, owner) = (handle.id(), Some(handle.record().owner));
     let domains = house.runtime.domains();
     let name = "www.example.com";
     for looks in 1..=LOOKS_MAX {
-        let bound =
-            domains.bind(app, DomainName::stored(name), 10, KeepResponse::nothing()).await.unwrap();
+        let bound = domains
+            .bind(&handle, owner, DomainName::stored(name), 10, KeepResponse::nothing())
+            .await
+            .unwrap();
         leave_after(looks, domains.prove(&bound)).await;
         until("the name leads to the app", || domains.at(name).is_some()).await;
         leave_after(looks, domains.remove(&bound)).await;
@@ -76,11 +79,14 @@ async fn a_name_leads_to_its_app_as_storage_says_when_the_owner_leaves() {
 #[tokio::test]
 async fn a_name_that_could_not_be_removed_leads_to_its_app_until_it_is() {
     let house = House::open(Faults::default()).await;
-    let app = house.app("notes").await.id();
+    let handle = house.app("notes").await;
+    let owner = Some(handle.record().owner);
     let domains = house.runtime.domains();
     let name = "www.example.com";
-    let bound =
-        domains.bind(app, DomainName::stored(name), 10, KeepResponse::nothing()).await.unwrap();
+    let bound = domains
+        .bind(&handle, owner, DomainName::stored(name), 10, KeepResponse::nothing())
+        .await
+        .unwrap();
     assert!(domains.prove(&bound).await.unwrap());
     faults::fill_at(&house.db, 1);
     assert_eq!(domains.remove(&bound).await.unwrap_err().code, ErrorCode::Unavailable);

@@ -69,14 +69,15 @@ pub enum BindOutcome {
 pub async fn bind(
     db: &Db,
     domain: Domain,
+    owner: HumanId,
     account_max: u64,
     keep: KeepResponse<Domain>,
 ) -> Result<BindOutcome> {
-    db.transaction((domain, account_max, keep), |tx, (domain, account_max, keep)| {
+    db.transaction((domain, owner, account_max, keep), |tx, (domain, owner, account_max, keep)| {
         Box::pin(async move {
-            let Some(owner) = lock_owner(tx, domain.app).await? else {
+            if !lock_owner(tx, domain.app, *owner).await? {
                 return Ok(BindOutcome::Gone);
-            };
+            }
             let held_by: Option<AppId> = tx
                 .value(
                     "select d.app_id from domain_names n join domains d on d.id = n.domain_id
@@ -105,7 +106,7 @@ pub async fn bind(
             if bound == 0 {
                 return Ok(BindOutcome::Exists);
             }
-            if let Some(full) = too_many(tx, domain.app, owner, *account_max).await? {
+            if let Some(full) = too_many(tx, domain.app, *owner, *account_max).await? {
                 tx.abandon();
                 return Ok(full);
             }
@@ -118,12 +119,9 @@ pub async fn bind(
 
 /// Locks the account that owns an app, if it is open, and the app: whoever destroys it waits, so that
 /// nothing is left of it. `None` when either is gone.
-async fn lock_owner(tx: &mut Tx, app: AppId) -> Result<Option<HumanId>> {
-    let owner: Option<HumanId> =
-        tx.value("select owner from apps where id = $1", args![app]).await?;
-    let Some(owner) = owner else { return Ok(None) };
+async fn lock_owner(tx: &mut Tx, app: AppId, owner: HumanId) -> Result<bool> {
     if !humans::lock_open(tx, owner).await? {
-        return Ok(None);
+        return Ok(false);
     }
     let there = tx
         .execute(
@@ -131,7 +129,7 @@ async fn lock_owner(tx: &mut Tx, app: AppId) -> Result<Option<HumanId>> {
             args![app, owner, AppStatus::Purging],
         )
         .await?;
-    Ok((there > 0).then_some(owner))
+    Ok(there > 0)
 }
 
 /// Which bound the domains are beyond, the new one among them.

@@ -173,12 +173,26 @@ pub async fn to_address(
     .await
 }
 
-/// Withdraws the pending offer of an app; `false` when there is none.
+/// Withdraws the pending offer of an app that is `owner`'s, if there is one; `false` when it is somebody
+/// else's by now.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn withdraw(db: &Db, app: AppId) -> Result<bool> {
-    Ok(db.execute("delete from transfers where app_id = $1", args![app]).await? == 1)
+pub async fn withdraw(db: &Db, app: AppId, owner: HumanId) -> Result<bool> {
+    let withdrawn = db
+        .execute(
+            "delete from transfers
+             where app_id = $1 and exists (select 1 from apps where id = $1 and owner = $2)",
+            args![app, owner],
+        )
+        .await?;
+    if withdrawn > 0 {
+        return Ok(true);
+    }
+    // An acceptance may have been first.
+    let owned: Option<AppId> =
+        db.value("select id from apps where id = $1 and owner = $2", args![app, owner]).await?;
+    Ok(owned.is_some())
 }
 
 /// Ends an offer by its id; `false` when it is gone already.

@@ -34,6 +34,20 @@ impl Apps {
 }
 
 impl AppHandle {
+    /// The account that the app belongs to, for whoever acts as its owner now: what is done in its name
+    /// later is held to it.
+    ///
+    /// # Errors
+    /// `app_not_found` for anybody else; `unavailable` while the admins of its organization are not
+    /// known.
+    pub fn owner_for(&self, account: Option<HumanId>) -> Result<HumanId> {
+        let record = self.record();
+        match self.apps.inner.env.orgs.acts_as_owner(&record, account)? {
+            true => Ok(record.owner),
+            false => Err(Error::app_not_found()),
+        }
+    }
+
     /// What `caller` is in the app now, whatever state the app is in. Wakes it only to look among
     /// its members, links and credentials.
     ///

@@ -126,13 +126,16 @@ impl Control {
         Ok(None)
     }
 
-    /// Withdraws the pending offer of an app, if there is one.
+    /// Withdraws the pending offer of an app in the name of `by`, if there is one.
     ///
     /// # Errors
-    /// `unavailable` when storage does not answer.
-    pub async fn withdraw_offer(&self, app: &AppHandle) -> Result<()> {
-        transfers::withdraw(&self.db, app.id()).await?;
-        Ok(())
+    /// `app_not_found` where an acceptance was first; `unavailable` when storage does not answer.
+    pub async fn withdraw_offer(&self, app: &AppHandle, by: Option<HumanId>) -> Result<()> {
+        let owner = app.owner_for(by)?;
+        match transfers::withdraw(&self.db, app.id(), owner).await? {
+            true => Ok(()),
+            false => Err(Error::app_not_found()),
+        }
     }
 
     /// At most `limit` offers to an address, the newest first, behind the one at `after`, and

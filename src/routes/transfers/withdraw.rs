@@ -23,6 +23,6 @@ pub async fn withdraw(
     State(state): State<AppState>,
     _: Nothing,
 ) -> ApiResult<StatusCode> {
-    state.rooms.control().withdraw_offer(&owner.app).await?;
+    state.rooms.control().withdraw_offer(&owner.app, owner.caller.account()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -7,7 +7,7 @@ use rookery_domain::{
 };
 use rookery_storage::{
     Db,
-    apps::{create, purge},
+    apps::{self, create, purge},
     domains::{self, BindOutcome, Domain},
     idempotency::KeepResponse,
 };
@@ -39,8 +39,14 @@ fn domain(app: AppId, name: &str, at: i64) -> Domain {
     }
 }
 
+/// Binds it in the name of the app's owner.
 async fn bind(db: &Db, domain: &Domain) -> BindOutcome {
-    domains::bind(db, domain.clone(), PLENTY, KeepResponse::nothing()).await.unwrap()
+    let owner = apps::by_id(db, domain.app).await.unwrap().map_or(HumanId::new(), |app| app.owner);
+    bind_as(db, owner, domain).await
+}
+
+async fn bind_as(db: &Db, owner: HumanId, domain: &Domain) -> BindOutcome {
+    domains::bind(db, domain.clone(), owner, PLENTY, KeepResponse::nothing()).await.unwrap()
 }
 
 async fn prove(db: &Db, domain: &Domain) -> bool {
@@ -108,7 +114,7 @@ contract! {
         let outcomes = at_once(16, |n| {
             let app = if n % 2 == 0 { one } else { two };
             let (db, name) = (db.clone(), domain(app, &format!("d{n}.example.com"), n as i64));
-            async move { domains::bind(&db, name, 5, KeepResponse::nothing()).await.unwrap() }
+            async move { domains::bind(&db, name, ada, 5, KeepResponse::nothing()).await.unwrap() }
         })
         .await;
         let count = |of| outcomes.iter().filter(|outcome| **outcome == of).count();
@@ -120,6 +126,8 @@ contract! {
         }
         assert_eq!(bind(db, &domain(full, "more.example.com", 0)).await, BindOutcome::AppFull);
         assert_eq!(number(db, "select count(*) from domains").await, 25);
+        let other = domain(one, "other.example.com", 0);
+        assert_eq!(bind_as(db, eve, &other).await, BindOutcome::Gone, "it is not hers");
         let nowhere = domain(AppId::new(), "no.example.com", 0);
         assert_eq!(bind(db, &nowhere).await, BindOutcome::Gone);
     }

@@ -36,8 +36,12 @@ contract! {
         let of = transfers::to_address(db, "bob@example.com", None, 10).await.unwrap();
         assert_eq!(of, std::slice::from_ref(&pending));
         assert_eq!(transfers::to_address(db, "eve@example.com", None, 10).await.unwrap(), []);
-        assert!(transfers::withdraw(db, id).await.unwrap());
-        assert!(!transfers::withdraw(db, id).await.unwrap());
+        let eve = human(db, "eve@example.com").await.id;
+        assert!(!transfers::withdraw(db, id, eve).await.unwrap(), "the app is not hers");
+        assert!(transfers::of_app(db, id).await.unwrap().is_some());
+        for _ in 0..2 {
+            assert!(transfers::withdraw(db, id, ada).await.unwrap());
+        }
         assert!(!transfers::end(db, pending.id).await.unwrap());
         assert_eq!(transfers::of_app(db, id).await.unwrap(), None);
     }

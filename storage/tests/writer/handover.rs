@@ -62,7 +62,8 @@ contract! {
         let (app, transfer, bob) = offered(test, "notes").await;
         let (other, foreign, _) = offered(test, "diary").await;
         let writer = start(&test.db).await;
-        transfers::withdraw(&test.db, app).await.unwrap();
+        let owner = load(&test.db, app).await.record.owner;
+        assert!(transfers::withdraw(&test.db, app, owner).await.unwrap());
         for id in [transfer, foreign, TransferId::new()] {
             let outcome = accept(&test.db, &writer, app, id, bob, 10).await;
             assert_eq!(outcome, Outcome::Aborted(Abort::OfferGone));

@@ -72,7 +72,10 @@ async fn an_acceptance_and_a_withdrawal_have_one_winner() {
         // Whoever withdraws after the acceptance may be a stranger already.
         assert!(matches!(withdrawn.status, 204 | 404), "{}", withdrawn.text);
         match accepted.status {
-            200 => assert_eq!(server.owner_of(&app, &bob).await, bob.id),
+            200 => {
+                assert_eq!(withdrawn.status, 404, "both are told that they won");
+                assert_eq!(server.owner_of(&app, &bob).await, bob.id);
+            }
             _ => {
                 accepted.error(ErrorCode::NotFound);
                 assert_eq!(withdrawn.status, 204);
