@@ -67,7 +67,7 @@ enum Command {
 
 #[derive(Debug, Subcommand)]
 enum AppCommand {
-    /// Takes an app down: its owner may still read it, nobody writes, its pages say so.
+    /// Takes an app down for good: its owner may still read it, nobody writes, its pages say so.
     Close {
         /// Its id or slug.
         app: String,

@@ -41,17 +41,24 @@ pub fn client() -> reqwest::Result<Client> {
 /// Sends a request and reads its answer whole.
 ///
 /// # Errors
-/// `unavailable`, saying that `who` does not answer; the cause, which may hold secrets, is not
-/// told.
+/// `unavailable`, saying that `who` does not answer; the log has the cause, without the address, which
+/// may hold secrets.
 pub async fn exchange(who: &str, request: RequestBuilder) -> Result<(StatusCode, Vec<u8>)> {
     let failed = || Error::unavailable(format!("{who} does not answer"));
-    let mut response = request.send().await.map_err(|_| failed())?;
+    let broken = |error: reqwest::Error| failed().caused_by(chain(&error.without_url()));
+    let mut response = request.send().await.map_err(broken)?;
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|_| failed())? {
+    while let Some(chunk) = response.chunk().await.map_err(broken)? {
         if body.len() + chunk.len() > ANSWER_BYTES_MAX {
-            return Err(failed());
+            return Err(failed().caused_by("its answer is too long"));
         }
         body.extend_from_slice(&chunk);
     }
     Ok((response.status(), body))
+}
+
+/// An error with what caused it, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |line, cause| format!("{line}: {cause}"))
 }

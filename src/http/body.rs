@@ -37,6 +37,9 @@ const BATCH_BYTES_MAX: usize = 8 << 20;
 /// What clients call the encoding of JSON: its name, and the label that many use for it.
 const UTF_8: [&str; 2] = ["utf-8", "utf8"];
 
+/// What some editors put in front of a text in UTF-8 (RFC 8259, section 8.1).
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// How large a request's body may be: each request type names its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyBound {
@@ -285,6 +288,9 @@ pub fn sent_type(headers: &HeaderMap) -> String {
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     if bytes.is_empty() {
         return Err(Error::invalid("body: a JSON object is needed"));
+    }
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        return Err(Error::invalid("body: begins with a byte order mark, which JSON has none of"));
     }
     // Serde would read an array as the members of an object in their order.
     if bytes.trim_ascii_start().first() != Some(&b'{') {

@@ -322,6 +322,10 @@ impl Edge {
         if let Some(base) = &passing.base {
             headers::lead_below(base, response);
         }
+        if response.status() == StatusCode::NO_CONTENT {
+            // Its length is none, and not zero (RFC 9110, 8.6); the answer to HEAD has one by now.
+            response.headers_mut().remove(header::CONTENT_LENGTH);
+        }
         if passing.is_http_10 && response.body().size_hint().exact().is_none() {
             // Its end is the connection's (RFC 9112, 6.3). In the other version hyper would promise to
             // keep the connection, as the client has asked.

@@ -33,6 +33,7 @@ pub struct Page<T> {
     /// The items, in the list's order.
     pub items: Vec<T>,
     /// Leads to the next page; null on the last one.
+    #[schema(required)]
     pub next_cursor: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use jsonwebtoken::jwk::JwkSet;
 use reqwest::Client;
-use rookery_domain::{Error, Result};
+use rookery_domain::{Error, Result, text::quoted};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::sync::Mutex;
@@ -130,7 +130,13 @@ impl Source {
             let metadata: Metadata =
                 get(client, &format!("{base}/.well-known/openid-configuration")).await?;
             if !metadata.is_sound(&self.issuer) {
-                return Err(Error::unavailable(format!("{WHO} is not the one of the settings")));
+                let why = format!(
+                    "it calls itself {}, or has addresses that are not https; idp.issuer is {}",
+                    quoted(&metadata.issuer),
+                    self.issuer
+                );
+                let error = Error::unavailable(format!("{WHO} is not the one of the settings"));
+                return Err(error.caused_by(why));
             }
             Ok(metadata)
         };
@@ -156,9 +162,9 @@ impl Source {
 
 async fn get<T: DeserializeOwned>(client: &Client, url: &str) -> Result<T> {
     let (status, body) = outbound::exchange(WHO, client.get(url)).await?;
-    let failed = || Error::unavailable(format!("{WHO} does not answer"));
+    let failed = |why: String| Error::unavailable(format!("{WHO} does not answer")).caused_by(why);
     if !status.is_success() {
-        return Err(failed());
+        return Err(failed(format!("{url} answers {status}")));
     }
-    serde_json::from_slice(&body).map_err(|_| failed())
+    serde_json::from_slice(&body).map_err(|error| failed(format!("{url}: {error}")))
 }

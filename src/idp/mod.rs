@@ -9,6 +9,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use reqwest::Client;
 use rookery_actors::directory::{IdpFlow, IdpIdentity};
 use rookery_domain::{Error, ErrorCode, Result, email::Email};
+use rookery_storage::log_throttle::LogThrottle;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
@@ -19,6 +20,8 @@ use crate::{boot::BootError, config::Config, outbound};
 
 /// How messages name it.
 const WHO: &str = "the identity provider";
+/// What a token endpoint says of a client that it does not know, or that has no right to ask.
+const OUR_FAULTS: [&str; 2] = ["invalid_client", "unauthorized_client"];
 /// What is asked for: who it is, and its address.
 const SCOPE: &str = "openid email";
 /// Bytes of a subject (OpenID Connect Core, section 2).
@@ -31,6 +34,8 @@ pub struct IdentityProvider {
     client_id: String,
     client_secret: SecretString,
     redirect_uri: String,
+    /// Lines about each time that the provider refuses this service.
+    refusals: LogThrottle,
 }
 
 /// What the token endpoint answers.
@@ -38,6 +43,12 @@ pub struct IdentityProvider {
 struct Tokens {
     access_token: String,
     id_token: String,
+}
+
+/// How the token endpoint refuses.
+#[derive(Deserialize)]
+struct TokenError {
+    error: String,
 }
 
 /// What the userinfo endpoint answers.
@@ -72,6 +83,7 @@ impl IdentityProvider {
             client_id: idp.client_id.clone(),
             client_secret: idp.client_secret.clone(),
             redirect_uri: format!("{public_url}/v1/auth/idp/callback"),
+            refusals: LogThrottle::default(),
         }))
     }
 
@@ -157,12 +169,30 @@ impl IdentityProvider {
         }
         let (status, body) = outbound::exchange(WHO, request.form(&form)).await?;
         if status.is_server_error() {
-            return Err(Error::unavailable(format!("{WHO} does not answer")));
+            let error = Error::unavailable(format!("{WHO} does not answer"));
+            return Err(error.caused_by(format!("its token endpoint answers {status}")));
         }
         if !status.is_success() {
+            self.tell_refused(&body);
             return Err(refused("it refused the code"));
         }
         serde_json::from_slice(&body).map_err(|_| refused("it answered without tokens"))
+    }
+
+    /// Tells operators of a refusal that is about this service, not about who signs in (RFC 6749, section
+    /// 5.2).
+    fn tell_refused(&self, body: &[u8]) {
+        let said = serde_json::from_slice::<TokenError>(body).ok().map(|said| said.error);
+        let Some(code) = OUR_FAULTS.iter().find(|code| said.as_deref() == Some(**code)) else {
+            return;
+        };
+        if let Some(skipped) = self.refusals.take() {
+            tracing::error!(
+                skipped,
+                code,
+                "the identity provider refuses this service: see idp.client_id and idp.client_secret"
+            );
+        }
     }
 
     async fn claims(&self, id_token: &str, nonce: &str) -> Result<Claims> {

@@ -4,6 +4,7 @@
 
 pub mod letter;
 pub mod mailbox;
+mod outcomes;
 mod relay;
 mod smtp;
 
@@ -15,6 +16,7 @@ use tokio::{sync::mpsc::OwnedPermit, time::Instant};
 
 pub use letter::{About, Invitation, Letter, News, Offered, SignIn, organization, sender};
 pub use mailbox::{Mailbox, StoredMail};
+pub use outcomes::Mails;
 pub use relay::problem;
 
 use crate::{
@@ -213,6 +215,15 @@ impl Mailer {
         match &self.route {
             Route::Mailbox(mailbox) if self.readable => Some(mailbox),
             _ => None,
+        }
+    }
+
+    /// How many mails left over SMTP, and how many did not.
+    #[must_use]
+    pub fn outcomes(&self) -> Mails {
+        match &self.route {
+            Route::Smtp(smtp) => smtp.outcomes.read(),
+            Route::Mailbox(_) => Mails::default(),
         }
     }
 

@@ -28,7 +28,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
-use super::{Letter, relay::Relay};
+use super::{Letter, outcomes::Outcomes, relay::Relay};
 use crate::{boot::BootError, config::Mail, task::until_it_ends};
 
 /// Mails that may wait.
@@ -52,6 +52,7 @@ pub(super) struct Smtp {
     queue: mpsc::Sender<(Email, Letter)>,
     closing: CancellationToken,
     tasks: TaskTracker,
+    pub(super) outcomes: Arc<Outcomes>,
 }
 
 #[derive(Debug)]
@@ -68,6 +69,7 @@ struct Sender {
     sending: Semaphore,
     /// No mail is tried again once this is cancelled.
     closing: CancellationToken,
+    outcomes: Arc<Outcomes>,
 }
 
 impl Smtp {
@@ -83,14 +85,23 @@ impl Smtp {
             settings.from.parse().map_err(|_| BootError::Setting("mail.from: not an address"))?;
         let closing = CancellationToken::new();
         let sending = Semaphore::new(SENDING_MAX);
-        let sender = Sender { relay, timeout, from, clock, sending, closing: closing.clone() };
+        let outcomes = Arc::<Outcomes>::default();
+        let sender = Sender {
+            relay,
+            timeout,
+            from,
+            clock,
+            sending,
+            closing: closing.clone(),
+            outcomes: Arc::clone(&outcomes),
+        };
         let (queue, waiting) = mpsc::channel(QUEUED_MAX);
         let tasks = TaskTracker::new();
         tasks.spawn({
             let (sender, mut waiting, tasks) = (Arc::new(sender), waiting, tasks.clone());
             until_it_ends("mail", async move || sender.run(&mut waiting, &tasks).await)
         });
-        Ok(Self { queue, closing, tasks })
+        Ok(Self { queue, closing, tasks, outcomes })
     }
 
     /// A permit for one mail that leaves `spared` permits free.
@@ -173,7 +184,7 @@ impl Sender {
             let sent = self.hand_over(message).await;
             drop(permit);
             match sent {
-                Ok(()) => return,
+                Ok(()) => return self.outcomes.sent(),
                 Err(failed)
                     if failed.is_permanent()
                         || attempt == TRIES_MAX
@@ -181,7 +192,7 @@ impl Sender {
                 {
                     let (code, why) = (failed.status(), failed.reason());
                     tracing::error!(attempt, smtp.status = code, why, "a mail was not sent");
-                    return;
+                    return self.outcomes.failed();
                 }
                 Err(_) => {}
             }
@@ -239,8 +250,13 @@ impl Failed {
             _ if error.is_permanent() => "it refused".to_owned(),
             _ if error.is_transient() => "it refused for now".to_owned(),
             _ if error.is_tls() => "the connection could not be encrypted".to_owned(),
-            Some(cause) => format!("the connection failed: {}", cause.kind()),
+            Some(cause) => format!("the connection failed: {cause}"),
             None if error.is_response() => "its answer was none of a mail server".to_owned(),
+            // What it does not offer, and what was asked for: in words of the library.
+            None if error.is_client() => match error.source() {
+                Some(cause) => format!("it does not do what the settings ask for: {cause}"),
+                None => "it does not do what the settings ask for".to_owned(),
+            },
             None => "the connection failed".to_owned(),
         }
     }

@@ -158,6 +158,11 @@ fn http(out: &mut Exposition, state: &State) {
     let name = "rookery_feed_waiters";
     let help = "Open long-polls and streams.";
     out.single(name, Kind::Gauge, help, state.feed_waiters.count());
+    let mails = state.mailer.outcomes();
+    let name = "rookery_mails_total";
+    out.family(name, Kind::Counter, "Mails by how they ended.");
+    out.sample(name, &[("outcome", "sent")], mails.sent);
+    out.sample(name, &[("outcome", "failed")], mails.failed);
     let long_jobs = state.long_jobs();
     let name = "rookery_long_jobs_waiting";
     let help =

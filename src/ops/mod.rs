@@ -227,6 +227,8 @@ impl Ops {
             },
             event_loop_lag_seconds: self.lag().as_secs_f64(),
             feed_waiters: state.feed_waiters.count() as u64,
+            mails_failed_in_a_row: state.mailer.outcomes().failed_in_a_row,
+            not_ready: self.readiness.refused_lately(),
             long_jobs_waiting: long_jobs.count as u64,
             long_job_wait_seconds: long_jobs.longest.as_secs_f64(),
             seconds: Vec::new(),

@@ -44,6 +44,12 @@ pub struct Overview {
     /// How long the oldest of them has, in seconds.
     #[serde(default)]
     pub long_job_wait_seconds: f64,
+    /// Mails that were given up since one was sent.
+    #[serde(default)]
+    pub mails_failed_in_a_row: u64,
+    /// Why `/ready` was refused lately, where it was.
+    #[serde(default)]
+    pub not_ready: Option<String>,
     /// The last 60 seconds, oldest first.
     pub seconds: Vec<Second>,
 }

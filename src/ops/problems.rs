@@ -13,6 +13,9 @@ use super::{
 const WAIT_P99_MAX: f64 = 0.25;
 /// How long a long job waits for its turn where there are too many of them, in seconds.
 const LONG_JOB_WAIT_MAX: f64 = 1.0;
+/// Mails in a row from which on it is the mail server that does not take them, not an address that is
+/// none.
+const LOST_MAILS_MIN: u64 = 3;
 /// 99th percentile of COMMIT above which the disk is slow, in seconds.
 const COMMIT_P99_MAX: f64 = 0.1;
 /// Lag of the event loop above which the CPUs are too few, in seconds.
@@ -46,6 +49,9 @@ pub fn problems(seen: &Overview) -> Vec<Problem> {
     add(!writer.ok && !seen.draining, "the writer does not commit", why, "/ops/tree");
     let why = "nobody who needs a key or a session is answered meanwhile".to_owned();
     add(seen.accounts_loading, "accounts are being loaded", why, "/ops/tree");
+    if let (Some(why), true) = (&seen.not_ready, writer.ok && !seen.accounts_loading) {
+        add(!seen.draining, "not ready", why.clone(), "/ops/tree");
+    }
     add(seen.draining, "draining", "no new work is taken".to_owned(), "/ops");
     let why = format!("{} down until somebody lifts it", number(apps.quarantined as f64));
     add(apps.quarantined > 0, "apps are quarantined", why, "/ops/restarts");
@@ -62,6 +68,9 @@ pub fn problems(seen: &Overview) -> Vec<Problem> {
     let (waiting, oldest) = (seen.long_jobs_waiting as f64, seen.long_job_wait_seconds);
     let why = format!("{} wait, the oldest for {}", number(waiting), time(oldest));
     add(oldest > LONG_JOB_WAIT_MAX, "long jobs wait for their turn", why, "/ops/hot");
+    let lost = seen.mails_failed_in_a_row;
+    let why = format!("{} in a row were given up; the log says why", number(lost as f64));
+    add(lost >= LOST_MAILS_MIN, "mail is not sent", why, "/ops");
     if let Some(commit) = above(writer.commit_p99_seconds, COMMIT_P99_MAX) {
         add(true, "the disk is slow", format!("COMMIT p99 {}", time(commit)), "/ops");
     }

@@ -37,20 +37,24 @@ struct Last {
     superseded: bool,
 }
 
-/// What the log says: a line at each change, none sooner than a second after the one before it.
+/// What the log and the console say: in the log a line at each change, none sooner than a second after
+/// the one before it.
 #[derive(Debug, Default)]
 struct Told {
     refused: bool,
     at: Option<Instant>,
+    /// The last look, where it was refused, and why.
+    refusal: Option<(Instant, String)>,
 }
 
 impl Told {
     fn tell(&mut self, found: &Result<()>, is_draining: bool) {
+        self.refusal = found.as_ref().err().map(|error| (Instant::now(), error.message.clone()));
         let is_soon = self.at.is_some_and(|at| at.elapsed() < GOOD_FOR);
         if self.refused == found.is_err() || is_soon {
             return;
         }
-        *self = Self { refused: found.is_err(), at: Some(Instant::now()) };
+        (self.refused, self.at) = (found.is_err(), Some(Instant::now()));
         match found {
             Ok(()) => tracing::info!("ready again"),
             // The stop was asked for: nothing to warn of.
@@ -69,6 +73,14 @@ impl Readiness {
         let found = self.look(state).await;
         self.told.lock().tell(&found, state.drain.is_cancelled());
         found
+    }
+
+    /// Why the last look was refused, where that is not long ago.
+    #[must_use]
+    pub fn refused_lately(&self) -> Option<String> {
+        let told = self.told.lock();
+        let (at, why) = told.refusal.as_ref()?;
+        (at.elapsed() < PROOF_MAX).then(|| why.clone())
     }
 
     async fn look(&self, state: &State) -> Result<()> {

@@ -4,7 +4,8 @@
 //! visitor's browser, and nothing inside this network.
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Read as _, Seek as _, SeekFrom},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     pin::Pin,
@@ -17,13 +18,27 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use bytes::Bytes;
 use futures::{StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tokio::{process::Command, time::Sleep};
+use url::Url;
 
 use super::{Size, devtools::Devtools};
 use crate::config;
 
-/// Passes the pipes on as the descriptors that Chromium takes commands from and answers on.
-const PIPES: &str = "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>/dev/null";
+/// Bounds what each of its processes may take, 1 GiB of memory and 64 MiB for a file, and passes the
+/// pipes on as the descriptors that Chromium takes commands from and answers on. What it has to say goes
+/// into a file of its profile.
+const START: &str = "ulimit -d 1048576; ulimit -f 131072; \
+     exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>\"$HOME/said\"";
+/// The name of that file, and how much of its end is told when no picture was taken.
+const SAID: &str = "said";
+const SAID_BYTES_MAX: u64 = 300;
+/// Bytes that a page may store.
+const STORED_BYTES_MAX: usize = 16 << 20;
+/// Times that a profile is removed, and the pause between them: its processes may write for a little
+/// after they were told to end.
+const REMOVALS_MAX: usize = 10;
+const REMOVAL_PAUSE: Duration = Duration::from_millis(100);
 /// What it is started with: alone, without a network, without anything that calls home.
 const ARGUMENTS: &[&str] = &[
     "--headless",
@@ -140,21 +155,31 @@ impl Browser {
     /// # Errors
     /// Why there is none: the browser does not start, ends, or takes too long.
     pub async fn picture(&self, source: impl PageSource, size: Size) -> io::Result<Bytes> {
-        let taken = tokio::time::timeout(self.timeout, self.take(Arc::new(source), size)).await;
-        taken.map_err(|_| io::Error::other("the browser took too long"))?
+        let profile = tempfile::tempdir()?;
+        let taken = self.take(profile.path(), Arc::new(source), size).await;
+        let taken = taken.map_err(|error| match said(&profile.path().join(SAID)) {
+            Some(said) => io::Error::other(format!("{error}: {said}")),
+            None => error,
+        });
+        remove(profile).await;
+        taken
     }
 
-    async fn take(&self, source: Arc<dyn PageSource>, size: Size) -> io::Result<Bytes> {
-        let profile = tempfile::tempdir()?;
+    async fn take(
+        &self,
+        profile: &Path,
+        source: Arc<dyn PageSource>,
+        size: Size,
+    ) -> io::Result<Bytes> {
         let mut child = Command::new("/bin/sh")
-            .args(["-c", PIPES])
+            .args(["-c", START])
             .arg(&self.program)
             .args(ARGUMENTS)
-            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg(format!("--user-data-dir={}", profile.display()))
             .args(&self.arguments)
             .arg("about:blank")
             .env_clear()
-            .env("HOME", profile.path())
+            .env("HOME", profile)
             .env("PATH", "/usr/bin:/bin")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -164,12 +189,35 @@ impl Browser {
         let (Some(ear), Some(mouth)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("the browser has no pipes"));
         };
-        let taken = look(Devtools::new(ear, mouth), source, size).await;
+        let looked = look(Devtools::new(ear, mouth), source, size);
+        let taken = tokio::time::timeout(self.timeout, looked).await;
         // Its pipes are closed, so it ends by itself; but not always soon. If it has ended, so be
         // it.
         let _ = child.kill().await;
-        taken
+        taken.unwrap_or_else(|_| Err(io::Error::other("the browser took too long")))
     }
+}
+
+/// The end of what the browser said, in one line.
+fn said(file: &Path) -> Option<String> {
+    let mut file = fs::File::open(file).ok()?;
+    let end = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(end.saturating_sub(SAID_BYTES_MAX))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(SAID_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    let said = String::from_utf8_lossy(&bytes).trim().replace('\n', " | ");
+    (!said.is_empty()).then_some(said)
+}
+
+async fn remove(profile: TempDir) {
+    for _ in 1..REMOVALS_MAX {
+        if fs::remove_dir_all(profile.path()).is_ok() {
+            break;
+        }
+        tokio::time::sleep(REMOVAL_PAUSE).await;
+    }
+    // Once more, if it is still there.
+    drop(profile);
 }
 
 /// Opens the page, answers what it asks for until it is quiet, and takes its picture.
@@ -189,7 +237,11 @@ async fn look(mut browser: Devtools, source: Arc<dyn PageSource>, size: Size) ->
     ] {
         browser.call(page, method, params).await?;
     }
-    browser.send(page, "Page.navigate", json!({"url": source.address()})).await?;
+    let address = source.address();
+    let origin = Url::parse(&address).map(|url| url.origin().ascii_serialization());
+    let storage = json!({"origin": origin.unwrap_or_default(), "quotaSize": STORED_BYTES_MAX});
+    browser.call(page, "Storage.overrideQuotaForOrigin", storage).await?;
+    browser.send(page, "Page.navigate", json!({"url": address})).await?;
     settle(&mut browser, &session, source).await?;
     let scale = 1.0 / f64::from(size.reduction());
     let clip = json!({"x": 0, "y": 0, "width": width, "height": height, "scale": scale});

@@ -27,6 +27,7 @@ async fn a_wrong_body_is_refused_by_the_name_of_the_member() {
         (r#"{"name": "#, "JSON"),
         ("", "body"),
         ("[]", "body: a JSON object is needed"),
+        ("\u{feff}{}", "body: begins with a byte order mark, which JSON has none of"),
         ("null", "body: a JSON object is needed"),
         (r#""name""#, "body: a JSON object is needed"),
         ("name", "JSON"),

@@ -43,6 +43,7 @@ fn nothing_is_wrong_with_a_quiet_and_with_a_busy_server() {
     busy.messages.per_second = 50_000.0;
     busy.messages.refused_per_second = 10.0;
     busy.messages.wait_p99_seconds = Some(0.02);
+    busy.mails_failed_in_a_row = 2;
     busy.long_jobs_waiting = 12;
     busy.long_job_wait_seconds = 0.2;
     busy.writer.commit_p99_seconds = Some(0.01);
@@ -60,6 +61,7 @@ fn each_trouble_is_said_with_its_figure_and_a_page_that_is_there_worst_first() {
     seen.http.failed_per_second = 2.0;
     seen.messages.failed_per_second = 7.0;
     seen.messages.wait_p99_seconds = Some(1.5);
+    seen.mails_failed_in_a_row = 3;
     seen.long_jobs_waiting = 12;
     seen.long_job_wait_seconds = 2.5;
     seen.writer.commit_p99_seconds = Some(0.3);
@@ -67,7 +69,7 @@ fn each_trouble_is_said_with_its_figure_and_a_page_that_is_there_worst_first() {
     seen.writer.wal_alarm = true;
     seen.memory.resident_bytes = 1 << 30;
     let found = problems(&seen);
-    assert_eq!(found.len(), 12);
+    assert_eq!(found.len(), 13);
     assert!(found[0].what.contains("writer"), "{found:?}");
     assert!(found[1].what.contains("accounts"), "{found:?}");
     assert!(found[2].what.contains("quarantined") && found[2].why.starts_with('3'), "{found:?}");
@@ -103,4 +105,15 @@ async fn a_quarantined_app_is_the_first_thing_that_the_overview_says() {
     let (wrong, figures) = page.text.split_once("<dl").expect("figures come later");
     assert!(wrong.contains(">apps crash</a>") && wrong.contains("/ops/restarts"), "{wrong}");
     assert!(figures.contains("Live apps"));
+}
+
+#[test]
+fn a_refused_look_at_readiness_is_said_where_nothing_else_says_it() {
+    let mut seen = well();
+    seen.not_ready = Some("a later server has taken the database over".to_owned());
+    let found = problems(&seen);
+    assert_eq!((found.len(), found[0].what.as_str()), (1, "not ready"));
+    assert!(found[0].why.contains("a later server"), "{found:?}");
+    seen.writer.ok = false;
+    assert!(problems(&seen).iter().all(|problem| problem.what != "not ready"));
 }

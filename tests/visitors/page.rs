@@ -162,6 +162,8 @@ async fn a_path_of_the_apps_own_router_is_its_document_and_a_missing_file_is_not
     let icon = site.get("/favicon.ico").await;
     assert_eq!((icon.status, &*icon.text), (204, ""));
     assert_eq!(icon.header("cache-control"), "private, max-age=60");
+    let head = Answer::of(site.request(Method::HEAD, "/favicon.ico")).await;
+    assert_eq!((head.status, head.headers.get("content-length")), (icon.status, None));
     assert_eq!(site.open("/favicon.ico", "").await.status, 404);
     site.open("/s/nothing", "").await.error(ErrorCode::NotFound);
     let post = Answer::of(site.request(Method::POST, "/")).await;

@@ -39,6 +39,7 @@ pub(crate) struct RowPageRecord {
     /// The rows.
     items: Vec<RowRecord>,
     /// Leads to the next page; null on the last one.
+    #[schema(required)]
     next_cursor: Option<String>,
     /// The feed's position at the first page, the same on all pages: whoever follows the feed from
     /// there and applies by row version ends with the server's rows.
@@ -51,6 +52,7 @@ pub(crate) struct TrashPageRecord {
     /// The rows, the last deleted first.
     items: Vec<RowRecord>,
     /// Leads to the next page; null on the last one.
+    #[schema(required)]
     next_cursor: Option<String>,
 }
 

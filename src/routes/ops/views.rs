@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Problems on the overview; there are no more kinds.
-const PROBLEM_PLACES: usize = 12;
+const PROBLEM_PLACES: usize = 13;
 /// Apps of an open shard on one page.
 const TREE_PLACES: usize = 50;
 /// Crashes on one page.

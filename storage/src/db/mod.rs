@@ -161,7 +161,15 @@ impl Db {
     async fn open(options: &StorageOptions, pending: Pending) -> Result<Self> {
         Ok(match &options.database_url {
             None => Self::Sqlite(SqliteDb::open(options).await?),
-            Some(url) => Self::Postgres(PostgresDb::open(url, options, pending).await?),
+            Some(url) => {
+                if options.data_dir.join(DATABASE_FILE).exists() {
+                    tracing::warn!(
+                        data_dir = %options.data_dir.display(),
+                        "what {DATABASE_FILE} holds is not in this PostgreSQL database, and is not read"
+                    );
+                }
+                Self::Postgres(PostgresDb::open(url, options, pending).await?)
+            }
         })
     }
 

@@ -36,8 +36,8 @@ pub struct WriterHealth {
     pub ok: bool,
     /// An fsync failed: no more writes, the process must end.
     pub broken: bool,
-    /// The disk is full: nothing is committed until space returns (SQLite), or something was refused
-    /// for it within the last five seconds (PostgreSQL, where some commits still find room).
+    /// The disk is full: nothing is committed until space returns, or something was refused for it within
+    /// the last five seconds while other commits still find room.
     pub out_of_space: bool,
     /// A lane has no connection: it lost it, or is not let in (PostgreSQL). The apps that it writes
     /// for cannot be written to.
@@ -105,7 +105,7 @@ pub(super) struct Counters {
     checkpoints: AtomicU64,
     wal_bytes: AtomicU64,
     out_of_space: AtomicBool,
-    /// When a commit last found no room (PostgreSQL).
+    /// When a commit last found no room.
     full_at: Mutex<Option<Instant>>,
     /// Lines of batches that were not committed.
     pub(super) batch_lines: LogThrottle,
@@ -152,7 +152,7 @@ impl Counters {
         self.out_of_space.store(!has_room, Relaxed);
     }
 
-    /// Notes that a commit found no room, where nothing else looks after it.
+    /// Notes that a commit found no room, though another one may.
     pub(super) fn found_no_room(&self) {
         *self.full_at.lock() = Some(Instant::now());
     }

@@ -154,6 +154,10 @@ fn run(
             Ok(())
         };
         let is_full = batch.stage == Stage::Aborted(Abort::Full);
+        if is_full && has_room {
+            // The next commit may find room for less, or pages that are free in the file.
+            shared.counters.found_no_room();
+        }
         batch.finish();
         result.map_err(Ended::Broken)?;
         log.after_commit(is_full).map_err(Ended::Broken)?;
