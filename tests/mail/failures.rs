@@ -7,10 +7,16 @@ use reqwest::Method;
 use rookery::mail::SignIn;
 use rookery_domain::{ErrorCode, email::Email};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufStream},
+    net::TcpListener,
+};
 
 use super::{Post, ask_for_link, sending_to, sign_in_without_mail, token_of};
-use crate::harness::{Answer, Human, process::Process};
+use crate::{
+    harness::{Answer, Human, process::Process},
+    outage::Log,
+};
 
 /// Mails that wait at most, behind those that are being sent.
 const WAITING_MAX: usize = 1_000;
@@ -295,6 +301,48 @@ async fn when_too_much_mail_waits_nobody_is_told_that_one_was_sent() {
     let none = server.get_as(&key, &format!("{path}/transfer")).await;
     none.error(ErrorCode::NotFound);
     server.post(&format!("{path}/members"), &key, body).await.expect(201);
+}
+
+/// A mail server that offers nothing.
+async fn plain() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("smtp://{}", listener.local_addr().expect("an address"));
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let mut stream = BufStream::new(stream);
+            let mut says = "220 here";
+            let mut heard = String::new();
+            while stream.write_all(format!("{says}\r\n").as_bytes()).await.is_ok()
+                && stream.flush().await.is_ok()
+                && stream.read_line(&mut heard).await.is_ok_and(|bytes| bytes > 0)
+            {
+                says = "250 here";
+            }
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn what_a_mail_server_lacks_that_the_settings_ask_for_is_said() {
+    let url = plain().await;
+    for (settings, lacks) in [("?tls=required", "STARTTLS"), ("", "authentication")] {
+        let log = Log::default();
+        let _guards = log.listen(tracing::Level::ERROR);
+        let at = url
+            .replace("smtp://", if settings.is_empty() { "smtp://ada:secret@" } else { "smtp://" });
+        let server = sending_to(format!("{at}{settings}")).start().await;
+        ask_for_link(&server, "ada@example.org").await.expect(202);
+        // A stop leaves one try.
+        let mailer = server.state().mailer.clone();
+        server.stop().await;
+        assert_eq!((mailer.outcomes().sent, mailer.outcomes().failed_in_a_row), (0, 1));
+        let told = log.said_by("rookery::mail::smtp");
+        assert_eq!(told.len(), 1, "{told:?}");
+        let why = told[0]["why"].as_str().unwrap();
+        assert!(why.contains("the settings ask for") && why.contains(lacks), "{why}");
+        assert!(!why.contains("secret"), "{why}");
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,10 @@ use rookery_domain::ErrorCode;
 use serde_json::Value;
 use url::Url;
 
-use crate::harness::{Answer, Human, START, TestServer, encoded, services::Service};
+use crate::{
+    harness::{Answer, Human, START, TestServer, encoded, services::Service},
+    outage::Log,
+};
 
 /// Where the provider sends browsers back to; the tests read it and knock at the server's port.
 const SITE: &str = "http://localhost:7";
@@ -32,6 +35,11 @@ struct Back {
 
 impl World {
     async fn start() -> Option<Self> {
+        Self::with_secret("a secret of the tests").await
+    }
+
+    /// A server that says it is the client with this secret.
+    async fn with_secret(secret: &str) -> Option<Self> {
         let redirect_uri = format!("{SITE}{CALLBACK}");
         let provider = Service::start("tests/routes/idp.rs", "idp.mjs", &[&redirect_uri]).await?;
         let issuer = provider.address.clone();
@@ -39,7 +47,7 @@ impl World {
             .set("ROOKERY__SERVER__PUBLIC_URL", SITE)
             .set("ROOKERY__IDP__ISSUER", &issuer)
             .set("ROOKERY__IDP__CLIENT_ID", "rookery")
-            .set("ROOKERY__IDP__CLIENT_SECRET", "a secret of the tests")
+            .set("ROOKERY__IDP__CLIENT_SECRET", secret)
             .start()
             .await;
         Some(Self { server, issuer, _provider: provider })
@@ -135,6 +143,19 @@ async fn a_provider_signs_in_and_leads_on() {
     assert_eq!(world.profile(&again).await["id"], profile["id"]);
     let by_mail = server.human("ada@example.org").await;
     assert_eq!(world.profile(&by_mail).await["id"], profile["id"]);
+}
+
+#[tokio::test]
+async fn operators_are_told_of_a_provider_that_refuses_the_service() {
+    let log = Log::default();
+    let _guards = log.listen(tracing::Level::ERROR);
+    let Some(world) = World::with_secret("of somebody else").await else { return };
+    let back = world.leave_and_return("", "ada").await;
+    world.arrive(&back).await.error(ErrorCode::Unauthorized);
+    let told = log.said_by("rookery::idp");
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0]["code"], "invalid_client");
+    assert!(told[0]["message"].as_str().unwrap().contains("idp.client_secret"), "{told:?}");
 }
 
 #[tokio::test]
