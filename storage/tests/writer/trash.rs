@@ -7,6 +7,7 @@ use rookery_storage::{
     faults, feed,
     trash::{self, TrashCursor},
 };
+use rookery_testkit::until;
 
 use super::kit::{Draft, ENTRIES, deploy, keys, load, start, start_with_pages};
 use crate::support::{NOW, TestDb, contract, on_sqlite, row};
@@ -172,10 +173,11 @@ fn a_full_file_refuses_the_batch_and_the_writer_lives_on() {
             assert_eq!(outcome, Outcome::Aborted(Abort::Full));
         }
         assert_eq!(format!("{:?}", load(&test.db, app).await), before);
-        assert!(full.health().ok);
+        assert!(full.health().out_of_space, "whoever looks after the server is told");
         // A batch that needs no new page still commits.
         let small = Draft::new(app, 1).event(EventType::AppWoken, None, None).commit(&full).await;
         assert_eq!(small, Outcome::Committed);
+        until("nothing was refused lately", || full.health().ok).await;
         drop(full);
         let roomy = start(&test.db).await;
         let outcome = Draft::new(app, 2).create(row("a", &big)).commit(&roomy).await;
