@@ -105,6 +105,7 @@ fn a_wrong_setting_is_named_in_one_line() {
         ("ROOKERY__OPS__TOKEN", "short", "ops.token"),
         ("ROOKERY__STORAGE__DATABASE_URL", "mysql://x", "storage.database_url"),
         ("ROOKERY__STORAGE__DATABASE_URL", "postgres://u@db:99999/x", "storage.database_url"),
+        ("ROOKERY__STORAGE__DATABASE_URL", "postgres://u@db/x?sslkey=/no/key", "sslkey names"),
         ("ROOKERY__STORAGE__DATABASE_URL", "postgres://u@db/x?pasword=y", "\"pasword\""),
         ("ROOKERY__STORAGE__DATABASE_URL", "postgres://u:1?hunter2@db/x", "? is %3F"),
         ("ROOKERY__OPS__TOKEN", "sixteen letters ü", "ops.token"),

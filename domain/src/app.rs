@@ -27,6 +27,17 @@ pub enum AppStatus {
 }
 
 impl AppStatus {
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Deleted => "deleted",
+            Self::Closed => "closed",
+            Self::Purging => "purging",
+        }
+    }
+
     /// Checks that the app takes part in the world.
     ///
     /// # Errors

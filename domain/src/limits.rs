@@ -10,6 +10,10 @@ const TRASH_ROWS_MIN: u64 = 10_000;
 /// Apps that the trash of any account has room for, however few the account may have.
 const TRASH_APPS_MIN: u64 = 100;
 
+/// Entries of a batch that a server can be set to take at most, so that a list of more is not kept while
+/// it is read.
+pub const BATCH_ROWS_MAX: usize = 100_000;
+
 /// How many apps an account may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppsMax {

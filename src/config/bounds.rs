@@ -5,7 +5,7 @@
 use std::ops::RangeInclusive;
 
 use figment::{Figment, value::Value};
-use rookery_domain::time::DAY_S;
+use rookery_domain::{limits::BATCH_ROWS_MAX, time::DAY_S};
 
 use super::{ConfigError, source::explained};
 
@@ -64,7 +64,7 @@ const BOUNDS: &[(&str, RangeInclusive<u64>)] = &[
     ("limits.html_bytes_max", BYTES_OR_NONE),
     ("limits.asset_files_max", COUNT_OR_NONE),
     ("limits.asset_bytes_max", BYTES_OR_NONE),
-    ("limits.batch_rows_max", COUNT),
+    ("limits.batch_rows_max", 1..=BATCH_ROWS_MAX as u64),
     ("limits.versions_kept", COUNT),
     ("limits.deleted_app_retention_days", DAYS_OR_NONE),
     ("limits.deleted_row_retention_days", DAYS_OR_NONE),

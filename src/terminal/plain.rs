@@ -148,6 +148,7 @@ pub fn app_summary(app: &AppDetail) -> Vec<Line> {
             vec![
                 ("", line.state.clone()),
                 ("for", time(app.state_age_ms as f64 / 1e3)),
+                ("status", app.status.clone()),
                 ("idle", time(line.idle_ms as f64 / 1e3)),
                 ("crashes in a row", line.crashes.to_string()),
             ],

@@ -69,6 +69,8 @@ async fn an_action_needs_a_reason_and_an_app_and_is_written_down() {
     let last = &list["items"][0];
     assert_eq!((&last["action"], &last["outcome"]), (&json!("close"), &json!("done")));
     assert_eq!(last["app"], app.id);
+    let seen = Answer::of(server.ops(Method::GET, "/ops/api/apps/acted-on")).await.expect(200);
+    assert_eq!(seen["status"], "closed");
 }
 
 #[tokio::test]

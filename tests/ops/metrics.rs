@@ -52,6 +52,8 @@ async fn the_metrics_count_what_was_done() {
         server.send(Method::POST, &owner, &path, &body).await.expect(201);
     }
     assert_eq!(server.get("/v1/unknown/secret-canary").await.status, 404);
+    let stray = Answer::of(server.request(Method::DELETE, "/v1/register")).await;
+    assert_eq!(stray.status, 405);
     let answer = Answer::of(server.ops(Method::GET, "/metrics")).await;
     assert_eq!(answer.header("content-type"), "text/plain; version=0.0.4; charset=utf-8");
     let found = samples(&answer.text);
@@ -76,6 +78,9 @@ async fn the_metrics_count_what_was_done() {
     let unknown = "rookery_http_request_duration_seconds_count{listener=\"site\",\
         route=\"unknown\",method=\"GET\",class=\"4xx\"}";
     assert_eq!(value(unknown), 1.0);
+    let stray = "rookery_http_request_duration_seconds_count{listener=\"site\",\
+        route=\"/v1/register\",method=\"other\",class=\"4xx\"}";
+    assert_eq!(value(stray), 1.0);
     for private in [app.id.as_str(), "counted", "secret-canary", "entries", "ann@"] {
         assert!(!answer.text.contains(private), "{private}");
     }

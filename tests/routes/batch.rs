@@ -102,6 +102,11 @@ async fn a_batch_is_bounded_and_strict() {
     let rows = Rows::start().await;
     let many = |n: usize| json!({"rows": vec![json!({"data": {}}); n]});
     rows.post("entries/batch", many(501)).await.error(ErrorCode::InvalidRequest);
+    // Of very many no more are kept than any server takes.
+    let keys = vec![""; 100_001];
+    let refused = rows.send(OWNER, Method::DELETE, "entries/batch", json!({"keys": keys})).await;
+    let message = refused.error(ErrorCode::InvalidRequest)["message"].clone();
+    assert!(message.as_str().unwrap().contains("has more than 100000 entries"), "{message}");
     assert_eq!(codes(&rows.post("entries/batch", many(500)).await.expect(200)).len(), 500);
     assert_eq!(codes(&rows.post("entries/batch", many(0)).await.expect(200)).len(), 0);
     let keys = json!({"keys": vec!["k"; 501]});

@@ -1,6 +1,8 @@
 //! Settings of what is elsewhere: the database, providers, push services, collectors. Whether they can
 //! be right, and not whether they answer.
 
+use std::path::Path;
+
 use rookery_domain::email::Email;
 use rookery_storage::DatabaseUrl;
 use secrecy::ExposeSecret as _;
@@ -34,6 +36,16 @@ const DATABASE_PARAMETERS: [&str; 18] = [
     "options",
 ];
 
+/// Those that name a file, or hold what would be in it (PEM, RFC 7468).
+const DATABASE_FILES: [&str; 7] =
+    ["sslrootcert", "ssl-root-cert", "ssl-ca", "sslcert", "ssl-cert", "sslkey", "ssl-key"];
+
+fn is_missing(name: &str, file: &str) -> bool {
+    let is_file = DATABASE_FILES.contains(&name) && !file.starts_with("-----BEGIN");
+    // Who asks may not see what the service does.
+    is_file && Path::new(file).try_exists().is_ok_and(|there| !there)
+}
+
 /// The driver would pass over a parameter that it does not know, and log its value.
 pub(super) fn database(url: &str) -> Result<(), ConfigError> {
     if url.is_empty() {
@@ -51,6 +63,10 @@ pub(super) fn database(url: &str) -> Result<(), ConfigError> {
     };
     let is_known = |name: &str| DATABASE_PARAMETERS.contains(&name) || name.starts_with("options[");
     let Some((name, _)) = url.query_pairs().find(|(name, _)| !is_known(name)) else {
+        if let Some((name, _)) = url.query_pairs().find(|(name, file)| is_missing(name, file)) {
+            // The value may be a key itself, with a typing mistake.
+            return fail(&format!("storage.database_url: the file that {name} names is not there"));
+        }
         return match address.is_readable() {
             true => Ok(()),
             false => fail(

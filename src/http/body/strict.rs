@@ -4,11 +4,11 @@
 
 use std::{fmt, marker::PhantomData};
 
-use rookery_domain::{if_match::VERSION_MAX, json};
+use rookery_domain::{if_match::VERSION_MAX, json, limits::BATCH_ROWS_MAX};
 use serde::{
     Deserialize, Deserializer,
     de::{
-        DeserializeOwned, Error, IntoDeserializer as _, MapAccess, Visitor,
+        DeserializeOwned, Error, IntoDeserializer as _, MapAccess, SeqAccess, Visitor,
         value::MapAccessDeserializer,
     },
 };
@@ -116,14 +116,47 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for AsObject<T> {
     }
 }
 
+/// A list of [`BATCH_ROWS_MAX`] entries at most, whatever the settings take: a body of few bytes for each would become very many times as
+/// large in memory before anybody counts them.
+///
+/// # Errors
+/// Those of `T`, and for more entries.
+pub fn entries<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    struct Entries<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a sequence")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
+            let mut entries = Vec::new();
+            while let Some(entry) = list.next_element()? {
+                if entries.len() == BATCH_ROWS_MAX {
+                    let message = format_args!("has more than {BATCH_ROWS_MAX} entries");
+                    return Err(A::Error::custom(message));
+                }
+                entries.push(entry);
+            }
+            Ok(entries)
+        }
+    }
+
+    deserializer.deserialize_seq(Entries(PhantomData))
+}
+
 /// A list of objects.
 ///
 /// # Errors
-/// Those of `T`, and for an entry that is no object.
+/// Those of `T` and of [`entries`], and for an entry that is no object.
 pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
-    let list = Vec::<AsObject<T>>::deserialize(deserializer)?;
+    let list: Vec<AsObject<T>> = entries(deserializer)?;
     Ok(list.into_iter().map(|AsObject(object)| object).collect())
 }
 

@@ -91,7 +91,11 @@ impl RouteFigures {
         status: StatusCode,
         took: Duration,
     ) {
-        let method = verb_number(method);
+        // A method that a route does not take has no figures of its own there: anybody may try each.
+        let method = match status {
+            StatusCode::METHOD_NOT_ALLOWED => METHODS.len() - 1,
+            _ => verb_number(method),
+        };
         let class = usize::from(status.as_u16() / 100).clamp(1, CLASSES.len()) - 1;
         let route = route.unwrap_or(self.cells.len() - 1);
         self.cells[route][method][class].get_or_init(Box::default).record(took);

@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 use crate::{
     http::body::{
         BodyBound, RequestBody,
-        strict::{objects, version},
+        strict::{entries, objects, version},
     },
     openapi::shapes::{AnyObject, DeleteEntry},
 };
@@ -142,6 +142,7 @@ impl RequestBody for BatchWriteBody {
 #[serde(deny_unknown_fields)]
 pub(crate) struct BatchDeleteBody {
     /// The keys, at most 500 by default: each as text, or with the version you have seen.
+    #[serde(deserialize_with = "entries")]
     #[schema(value_type = Vec<DeleteEntry>, max_items = 500)]
     pub(crate) keys: Vec<DeleteTarget>,
     /// All or none.

@@ -106,6 +106,9 @@ pub struct AppDetail {
     #[schema(inline)]
     /// What a list shows of it.
     pub line: AppLine,
+    /// `live`, `deleted` (in the trash), `closed` or `purging`, whatever its actor does.
+    #[serde(default)]
+    pub status: String,
     /// What the last crash said, of one that is quarantined.
     pub cause: Option<String>,
     /// Milliseconds that it has been in this state.
@@ -227,6 +230,7 @@ impl AppDetail {
         let before = seconds.iter().map(|second| second.queued_max).max().unwrap_or(0);
         Self {
             line: AppLine::of(app),
+            status: app.record().status.as_str().to_owned(),
             cause,
             state_age_ms: seen.state_age_ms,
             shard: seen.shard as u64,

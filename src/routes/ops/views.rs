@@ -339,6 +339,7 @@ fn figures(app: &AppDetail) -> Vec<(&'static str, String)> {
     let optional = |value: Option<u64>| value.map_or_else(|| "–".to_owned(), |n| n.to_string());
     vec![
         ("State", line.state.clone()),
+        ("Status", app.status.clone()),
         ("In it for", time(app.state_age_ms as f64 / 1e3)),
         ("Queued now", format!("{} of {}", line.queued, app.mailbox_limit)),
         ("Queued at most, 60 s", app.queued_max.to_string()),

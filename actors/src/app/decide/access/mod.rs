@@ -13,6 +13,7 @@ use std::sync::Arc;
 use rookery_domain::{
     Error, ErrorCode, Result,
     event::{AccessEvent, EventType},
+    text::quoted,
 };
 use rookery_storage::commit::AccessWrite;
 use serde_json::Value;
@@ -88,7 +89,7 @@ impl Root {
         if self.manifest.roles.contains_key(role) {
             return Ok(());
         }
-        Err(Error::invalid(format!("`{member}`: the manifest declares no role {role:?}")))
+        Err(Error::invalid(format!("`{member}`: the manifest declares no role {}", quoted(role))))
     }
 }
 
