@@ -26,7 +26,6 @@ const ENTRY_BYTES: usize = 1 << 10;
 const ASSET_BYTES: usize = 160;
 /// Bytes of all files that are kept together, and of all compressed ones.
 const FILES_BYTES_MAX: u64 = 64 << 20;
-
 /// Bytes of all documents without the SDK that are kept together.
 const AUTHORED_BYTES_MAX: u64 = 16 << 20;
 
@@ -57,7 +56,7 @@ pub struct PageCache {
 }
 
 impl PageCache {
-    /// An empty cache, in which nobody waits longer than `patience` until his file's turn comes.
+    /// An empty cache, in which nobody waits longer than `patience` until it is the turn of a file.
     #[must_use]
     pub fn new(patience: Duration) -> Self {
         let of_pages = |_: &_, pages: &Arc<ReadyPages>| weight(pages.bytes());
