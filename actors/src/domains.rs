@@ -152,8 +152,8 @@ impl Domains {
     ///
     /// # Errors
     /// `domain_exists`, `domain_taken`, `conflict` when the app has too many,
-    /// `account_quota_exceeded`; `app_not_found` when it has gone
-    /// meanwhile, or is somebody else's by now.
+    /// `account_quota_exceeded`; `app_not_found` when it has gone meanwhile, or is somebody else's by
+    /// now.
     pub async fn bind(
         &self,
         app: &AppHandle,

@@ -97,8 +97,8 @@ pub(super) fn check_sizes(bundle: &Bundle, limits: &Limits) -> Result<()> {
     Ok(())
 }
 
-/// Checks and compiles a manifest's text for the app of `owner` at `host`; `current` is what the app is now,
-/// if there is one.
+/// Checks and compiles a manifest's text for the app of `owner` at `host`; `current` is what the app is
+/// now, if there is one.
 ///
 /// # Errors
 /// Every code of part 2.2; `invalid_request` for text that is no JSON, for a visibility that
