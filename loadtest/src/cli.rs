@@ -152,7 +152,7 @@ pub struct LoadArgs {
     /// The search's bound of failed and dropped requests, as a share.
     #[arg(long, default_value_t = 0.001, value_name = "SHARE")]
     pub bound_errors: f64,
-    /// The folder of the result; else load-results/<command>.
+    /// The folder of the result; else load-results/COMMAND.
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
 }

@@ -1,6 +1,6 @@
 //! Deploying a version over an existing app: prepared here, decided by the app's actor against
 //! its newest rows, or on its published state for a dry run. What is not here: how what was sent is
-//! checked (`draft`), and what a version breaks ([`deploy`](crate::app::deploy)).
+//! checked (`draft`), and what a version breaks ([`app::deploy`](crate::app::deploy)).
 
 use std::{
     collections::{BTreeMap, BTreeSet},
