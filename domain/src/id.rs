@@ -21,11 +21,16 @@ pub struct ParseIdError;
 
 /// Writes the 26 characters of `uuid` to `out`.
 pub fn encode_suffix(uuid: Uuid, out: &mut impl fmt::Write) -> fmt::Result {
-    let value = uuid.as_u128();
+    let (high, low) = uuid.as_u64_pair();
+    // Twelve characters of the lower half, two of both, twelve of the upper: 60, 10 and 58 bits.
+    let middle = high << 4 | low >> 60;
     let mut text = [0u8; SUFFIX_LEN];
-    for (i, byte) in text.iter_mut().enumerate() {
-        let shift = 5 * (SUFFIX_LEN - 1 - i);
-        *byte = ALPHABET[((value >> shift) & 31) as usize];
+    let parts = [(high >> 6, 0..12), (middle, 12..14), (low, 14..26)];
+    for (mut bits, range) in parts {
+        for byte in text[range].iter_mut().rev() {
+            *byte = ALPHABET[(bits & 31) as usize];
+            bits >>= 5;
+        }
     }
     // The alphabet is ASCII, so this never fails.
     out.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)

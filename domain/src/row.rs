@@ -3,7 +3,7 @@
 //! A live row is what an app's actor holds in memory, so it is packed: data stays the raw JSON
 //! text that was validated, and the record is assembled when somebody asks for it.
 
-use std::fmt::{self, Write as _};
+use std::{fmt, ops::Range};
 
 use serde_json::Value;
 
@@ -99,19 +99,25 @@ impl Row {
 
     /// Appends the row record to `out`. `deleted_at` is given for a row in the trash only.
     pub fn write_json(&self, deleted_at: Option<Timestamp>, out: &mut String) {
+        self.write_json_after(&mut None, deleted_at, out);
+    }
+
+    /// The same for a row of several: `named` is who was named in `out` last, at first nobody.
+    pub fn write_json_after(
+        &self,
+        named: &mut Option<Named>,
+        deleted_at: Option<Timestamp>,
+        out: &mut String,
+    ) {
         out.reserve(self.text.text.len() + 260);
         out.push_str("{\"key\":");
         write_json_string(self.key(), out);
-        let _ = write!(out, ",\"version\":{},\"creator\":", self.version);
-        let creator = out.len();
-        self.creator.write_json(out);
-        let creator = creator..out.len();
+        out.push_str(",\"version\":");
+        out.push_str(itoa::Buffer::new().format(self.version));
+        out.push_str(",\"creator\":");
+        Named::write(self.creator, named, out);
         out.push_str(",\"editor\":");
-        if self.editor == self.creator {
-            out.extend_from_within(creator);
-        } else {
-            self.editor.write_json(out);
-        }
+        Named::write(self.editor, named, out);
         out.push_str(",\"created_at\":\"");
         let created = out.len();
         self.created_at.write_rfc3339(out);
@@ -142,9 +148,33 @@ impl Row {
     }
 }
 
+/// Somebody whose record stands in a text already. Rows of a page are often by the same few, and
+/// copying a record costs less than writing it.
+#[derive(Debug)]
+pub struct Named {
+    who: Principal,
+    at: Range<usize>,
+}
+
+impl Named {
+    /// Appends the record of `who`, who is the one `named` last from then on.
+    fn write(who: Principal, named: &mut Option<Self>, out: &mut String) {
+        match named {
+            Some(last) if last.who == who => out.extend_from_within(last.at.clone()),
+            _ => {
+                let start = out.len();
+                who.write_json(out);
+                *named = Some(Self { who, at: start..out.len() });
+            }
+        }
+    }
+}
+
 /// Appends `text` as a JSON string, quotes included.
 pub fn write_json_string(text: &str, out: &mut String) {
-    if text.bytes().all(|b| b >= 0x20 && b != b'"' && b != b'\\') {
+    // Looks at every byte, so that several are looked at together.
+    let is_plain = |b: u8| (b >= 0x20) & (b != b'"') & (b != b'\\');
+    if text.bytes().fold(true, |plain, b| plain & is_plain(b)) {
         out.push('"');
         out.push_str(text);
         out.push('"');

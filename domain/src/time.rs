@@ -117,18 +117,23 @@ impl Timestamp {
         let pairs = [year / 100, year % 100, month, day, hour, minute, second, milli / 10];
         let mut text = *b"0000-00-00T00:00:00.000Z";
         for (at, pair) in [0, 2, 5, 8, 11, 14, 17, 20].into_iter().zip(pairs) {
-            text[at] = digit(pair / 10);
-            text[at + 1] = digit(pair);
+            text[at..at + 2].copy_from_slice(&DIGITS[pair as usize % 100]);
         }
-        text[22] = digit(milli);
+        text[22] = DIGITS[milli as usize % 10][1];
         out.push_str(str::from_utf8(&text).unwrap_or_default());
     }
 }
 
-/// The last decimal digit of a number that is not negative.
-const fn digit(value: u32) -> u8 {
-    b'0' + (value % 10) as u8
-}
+/// The numbers from 0 to 99 in two digits each.
+const DIGITS: [[u8; 2]; 100] = {
+    let mut digits = [*b"00"; 100];
+    let mut number = 0;
+    while number < digits.len() {
+        digits[number] = [b'0' + number as u8 / 10, b'0' + number as u8 % 10];
+        number += 1;
+    }
+    digits
+};
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -23,6 +23,7 @@ mod patterns;
 mod public_net;
 mod query;
 mod retention;
+mod row;
 mod schema;
 mod schema_work;
 mod secret;

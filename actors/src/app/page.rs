@@ -69,10 +69,11 @@ impl Iterator for PageText {
             return None;
         }
         let mut piece = String::with_capacity(self.room());
+        let mut named = None;
         for seen in self.rows.by_ref() {
             piece.push_str(if self.is_begun { "," } else { "{\"items\":[" });
             self.is_begun = true;
-            seen.row.write_json(seen.deleted_at, &mut piece);
+            seen.row.write_json_after(&mut named, seen.deleted_at, &mut piece);
             if piece.len() >= PIECE_BYTES {
                 return Some(piece);
             }
