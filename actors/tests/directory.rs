@@ -65,7 +65,7 @@ impl House {
     async fn sign_in(&self, email: &str) -> SignedIn {
         let email = Email::parse(email).unwrap();
         let link = self.directory.request_link(&email, None).await.unwrap();
-        self.directory.verify_link(link.expose()).await.unwrap()
+        self.directory.verify_link(link.expose(), None).await.unwrap()
     }
 
     /// Whose session it is.

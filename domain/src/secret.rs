@@ -71,7 +71,7 @@ secret_kinds! {
     Device = "rk_dev_";
     /// State, nonce and verifier of a sign-in at an identity provider.
     IdpFlow = "rk_idp_";
-    /// What ties a sign-in to an app to the browser that began it.
+    /// What ties a sign-in to the browser that began it.
     SignIn = "rk_sin_";
     /// A test-session token, redeemed once by a headless client.
     TestSession = "rk_test_";

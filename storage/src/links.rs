@@ -1,6 +1,10 @@
-//! Magic links: mailed, and good for one sign-in.
+//! Magic links: mailed, and good for one sign-in, which the browser that it was in may repeat at once.
 
-use rookery_domain::{Timestamp, id::HumanId, secret::SecretHash};
+use rookery_domain::{
+    Timestamp,
+    id::{HumanId, SessionId},
+    secret::SecretHash,
+};
 
 use crate::{
     db::{Db, args},
@@ -24,6 +28,15 @@ pub struct NewLink {
 
 rookery_domain::shown!(NewLink: redirect_to, expires_at);
 
+/// The browser that a link is spent in, where it can be told again.
+#[derive(Debug, Clone, Copy)]
+pub struct SpentIn {
+    /// SHA-256 of the cookie that the page before the sign-in gave it.
+    pub browser: SecretHash,
+    /// It may spend the link again as long as the session that it opened was opened after this.
+    pub again_after: Timestamp,
+}
+
 /// A sign-in by link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedIn {
@@ -31,6 +44,8 @@ pub struct SignedIn {
     pub human: Human,
     /// The new session.
     pub session: Session,
+    /// The cookie of the one that it takes the place of: the link was spent again.
+    pub replaced: Option<SecretHash>,
     /// The path on the site that the sign-in ends at.
     pub redirect_to: Option<String>,
 }
@@ -79,31 +94,44 @@ pub async fn find(db: &Db, hash: SecretHash, now: Timestamp) -> Result<Option<Li
 
 /// Spends a link: finds or makes (with the id `candidate`) the account of its address and opens
 /// `session` for it, all or nothing. `None` for unknown, spent and expired alike; of any number
-/// of calls at once, one gets the session.
+/// of calls at once, one gets the session, or, of calls of one browser, the last.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn sign_in(
     db: &Db,
     hash: SecretHash,
+    spent_in: Option<SpentIn>,
     candidate: HumanId,
     session: NewSession,
     now: Timestamp,
 ) -> Result<Option<SignedIn>> {
-    db.transaction((hash, candidate, session, now), |tx, (hash, candidate, session, now)| {
+    let input = (hash, spent_in, candidate, session, now);
+    db.transaction(input, |tx, (hash, spent_in, candidate, session, now)| {
         Box::pin(async move {
-            let spent: Option<(String, Option<String>)> = tx
+            // Whoever locks the link next sees the session of whoever did before.
+            let spent: Option<(String, Option<String>, Option<SessionId>)> = tx
                 .optional(
-                    "update links set spent = 1
-                     where hash = $1 and expires_at > $2 and spent = 0
-                     returning email, redirect_to",
-                    args![*hash, *now],
+                    "update links set spent = 1, browser = $3
+                     where hash = $1 and expires_at > $2 and (spent = 0 or browser = $3)
+                     returning email, redirect_to, session",
+                    args![*hash, *now, spent_in.map(|it| it.browser)],
                 )
                 .await?;
-            let Some((email, redirect_to)) = spent else { return Ok(None) };
+            let Some((email, redirect_to, before)) = spent else { return Ok(None) };
+            let mut replaced = None;
+            if let Some((before, spent_in)) = before.zip(*spent_in) {
+                let sql = "delete from sessions where id = $1 and created_at > $2 returning hash";
+                replaced = tx.value(sql, args![before, spent_in.again_after]).await?;
+                if replaced.is_none() {
+                    return Ok(None);
+                }
+            }
             let human = humans::find_or_create_in(tx, &email, *candidate, *now).await?;
             let session = sessions::insert(tx, human.id, session, *now).await?;
-            Ok(Some(SignedIn { human, session, redirect_to }))
+            let sql = "update links set session = $2 where hash = $1";
+            tx.execute(sql, args![*hash, session.id]).await?;
+            Ok(Some(SignedIn { human, session, replaced, redirect_to }))
         })
     })
     .await

@@ -1,10 +1,11 @@
 //! Who is signed in, who is not, and what keeps other sites' forms out.
 
+use futures::future::join_all;
 use rookery_actors::WorkerKind;
 use rookery_domain::ErrorCode;
 
 use super::{GET, POST};
-use crate::harness::{Answer, Human, TestServer};
+use crate::harness::{Answer, Human, START, TestServer};
 
 /// The pages that need a session.
 const PAGES: &[&str] = &["/agents", "/usage", "/trash"];
@@ -136,6 +137,59 @@ async fn a_browser_that_keeps_no_cookies_is_told_so_and_keeps_its_link() {
     assert!(!told.headers.contains_key("set-cookie"));
     let signed_in = Answer::of(press().header("cookie", probe)).await;
     assert_eq!((signed_in.status, signed_in.led_to()), (303, "/agents"));
+}
+
+#[tokio::test]
+async fn the_second_click_of_a_double_one_signs_in_too() {
+    let server = TestServer::start().await;
+    let before = server.human("ada@example.org").await;
+    let token = server.link_token("ada@example.org", Some("/agents")).await;
+    let probe = server.get(&format!("/sign-in/confirm?token={token}")).await.cookie();
+    let verify = format!("/v1/auth/verify?token={token}");
+    // The browser sends what it had when the button was pressed: the answer to the click before is lost.
+    let click = async |probe: &str| {
+        let cookies = format!("{}; {probe}", before.cookie);
+        Answer::of(server.request(GET, &verify).header("cookie", cookies)).await
+    };
+    let lost = click(&probe).await.cookie();
+    let kept = click(&probe).await;
+    assert_eq!((kept.status, kept.led_to()), (303, "/agents"));
+    let holds = async |cookie: &str| {
+        let page = server.request(GET, "/agents").header("cookie", cookie);
+        Answer::of(page).await.status == 200
+    };
+    assert!(holds(&kept.cookie()).await);
+    assert!(
+        !holds(&lost).await && !holds(&before.cookie).await,
+        "no session is left that no browser holds"
+    );
+    let many = join_all((0..8).map(|_| click(&probe))).await;
+    let open = join_all(many.iter().map(|answer| async { holds(&answer.cookie()).await })).await;
+    assert_eq!(open.iter().filter(|open| **open).count(), 1, "the last has it");
+
+    // Nobody else does, nor does this browser when it comes later or has signed out.
+    let other = server.link_token("eve@example.org", None).await;
+    let other = server.get(&format!("/sign-in/confirm?token={other}")).await.cookie();
+    for probe in [&*other, "service_probe=1", "a=b"] {
+        assert_eq!(click(probe).await.status, 401, "{probe}");
+    }
+    let last = click(&probe).await.cookie();
+    server.state().clock.set(START.plus_seconds(60));
+    assert_eq!(click(&probe).await.status, 401);
+    assert!(holds(&last).await, "and it keeps the session that it has");
+}
+
+#[tokio::test]
+async fn a_link_is_spent_for_good_by_who_signs_out() {
+    let server = TestServer::start().await;
+    let token = server.link_token("ada@example.org", None).await;
+    let probe = server.get(&format!("/sign-in/confirm?token={token}")).await.cookie();
+    let verify = format!("/v1/auth/verify?token={token}");
+    let click = async || Answer::of(server.request(GET, &verify).header("cookie", &probe)).await;
+    let cookie = click().await.cookie();
+    let ada = Human { email: "ada@example.org".to_owned(), cookie };
+    assert_eq!(server.submit(&ada, "/sign-out", &[]).await.status, 303);
+    assert_eq!(click().await.status, 401);
 }
 
 #[tokio::test]

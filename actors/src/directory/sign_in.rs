@@ -12,7 +12,7 @@ use rookery_domain::{
 };
 use rookery_storage::{
     humans::Human,
-    links::{self, Link, NewLink},
+    links::{self, Link, NewLink, SpentIn},
     sessions::{self, OpenCodes},
 };
 
@@ -22,6 +22,9 @@ use super::{Directory, core::Core, touches::TOUCH_EVERY_S};
 pub(super) const SESSION_TTL_S: i64 = 30 * DAY_S;
 /// Seconds that a mailed link is good for.
 const LINK_TTL_S: i64 = 900;
+/// Seconds from a sign-in in which its browser may spend the link once more: the second click of a double
+/// one, and an answer that was lost.
+const LINK_AGAIN_S: i64 = 60;
 /// What to do about a link that is not good: no key helps, which the table says of the code.
 const DEAD_LINK_HINT: &str =
     "Ask for another link with POST /v1/auth/request-link, or on the page /sign-in.";
@@ -136,16 +139,19 @@ impl Directory {
     }
 
     /// Spends a link: its address is verified, its human (new, where the address is) is signed in.
-    /// Of any number of calls at once, one gets the session.
+    /// Of any number of calls at once, one gets the session. `browser` is the cookie, of kind
+    /// [`SecretKind::SignIn`], of the browser that it is spent in: that one may do so again within
+    /// a minute, and its new session takes the place of the first.
     ///
     /// # Errors
     /// `unauthorized` for an unknown, spent and expired link alike; `unavailable`, `internal`.
-    pub async fn verify_link(&self, token: &str) -> Result<SignedIn> {
+    pub async fn verify_link(&self, token: &str, browser: Option<&str>) -> Result<SignedIn> {
         let refused = || {
             let message = "this sign-in link was used, has expired, or never was: ask for another";
             Error::new(ErrorCode::Unauthorized, message).with_hint(DEAD_LINK_HINT)
         };
         let link = Secret::parse(SecretKind::Link, token).ok_or_else(refused)?;
+        let browser = browser.and_then(|cookie| Secret::parse(SecretKind::SignIn, cookie));
         self.mutate(async move |core: Arc<Core>| {
             let now = core.now();
             let secret = Secret::generate(SecretKind::Session, &mut rand::rng());
@@ -154,11 +160,19 @@ impl Directory {
                 hash: secret.hash(),
                 expires_at: now.plus_seconds(SESSION_TTL_S),
             };
-            let spent = links::sign_in(&core.db, link.hash(), HumanId::new(), session, now);
-            let spent = spent.await?.ok_or_else(refused)?;
+            let spent_in = browser.map(|browser| SpentIn {
+                browser: browser.hash(),
+                again_after: now.plus_seconds(-LINK_AGAIN_S),
+            });
+            let (db, link, candidate) = (&core.db, link.hash(), HumanId::new());
+            let spent = links::sign_in(db, link, spent_in, candidate, session, now).await?;
+            let spent = spent.ok_or_else(refused)?;
             let human = Arc::new(spent.human.clone());
             core.write(|memory| {
                 memory.put_human(spent.human);
+                if let Some(replaced) = spent.replaced {
+                    memory.remove_session(replaced);
+                }
                 memory.put_session(&spent.session);
             });
             let redirect_to = stored_path(spent.redirect_to.as_deref());

@@ -2,11 +2,12 @@
 
 use http::{HeaderMap, HeaderValue, header};
 use rookery_actors::{Directory, directory::SignedIn};
+use rookery_domain::secret::{Secret, SecretKind};
 
 use crate::{
     http::{
         auth::{session_cookie, session_cookie_name},
-        cookie::Cookie,
+        cookie::{self, Cookie},
         csrf,
     },
     state::State,
@@ -59,7 +60,8 @@ fn is_shared(response: &HeaderMap) -> bool {
         .any(|directive| directive.trim().eq_ignore_ascii_case("public"))
 }
 
-/// A cookie that only shows that a browser keeps any: the page before the sign-in gives it.
+/// The cookie that the page before a sign-in by a mailed link gives: it shows that a browser keeps any, and
+/// tells that browser again.
 const PROBE: Cookie<'static> =
     Cookie { name: "service_probe", path: "/v1/auth/verify", https: false };
 /// Seconds that a browser holds it; it is given anew with each page.
@@ -67,7 +69,14 @@ const PROBE_TTL_S: i64 = 86_400;
 
 /// Gives the browser a cookie that it is to bring along when it signs in.
 pub fn probe(headers: &mut HeaderMap) {
-    PROBE.set(headers, "1", PROBE_TTL_S);
+    let secret = Secret::generate(SecretKind::SignIn, &mut rand::rng());
+    PROBE.set(headers, secret.expose(), PROBE_TTL_S);
+}
+
+/// The cookie as the browser brings it along.
+#[must_use]
+pub fn probed(request: &HeaderMap) -> Option<&str> {
+    cookie::read(request, PROBE.name)
 }
 
 /// Whether the browser brings no cookie at all, though it comes from a page that gave it one.

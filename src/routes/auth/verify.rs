@@ -34,7 +34,8 @@ pub struct Verify {
 
 /// Signs in by a mailed link.
 ///
-/// The link is spent by the first GET. HEAD and a browser's prefetch spend nothing, nor does a browser
+/// The link is spent by the first GET; the browser that sent it may send it again within a minute, as a
+/// double click does, and gets another session in place of the first. HEAD and a browser's prefetch spend nothing, nor does a browser
 /// that another origin led here (`Sec-Fetch-Site`): nobody is to be signed in to an account that
 /// somebody else chose, so it is asked first. A browser that keeps no cookies of the site is told so, and
 /// spends nothing either.
@@ -65,14 +66,15 @@ pub async fn verify(
         let link = directory.mailed_link(&query.token).await?;
         return Ok(site::sign_in::cookies_refused(&state, &headers, link)?);
     }
-    let signed_in = match directory.verify_link(&query.token).await {
-        Ok(signed_in) => signed_in,
-        Err(error) if error.code == ErrorCode::Unauthorized && prefers(&headers, HTML) => {
-            let link = directory.mailed_link(&query.token).await?;
-            return Ok(site::sign_in::link_refused(&state, &headers, link)?);
-        }
-        Err(error) => return Err(error.into()),
-    };
+    let signed_in =
+        match directory.verify_link(&query.token, cookie::session::probed(&headers)).await {
+            Ok(signed_in) => signed_in,
+            Err(error) if error.code == ErrorCode::Unauthorized && prefers(&headers, HTML) => {
+                let link = directory.mailed_link(&query.token).await?;
+                return Ok(site::sign_in::link_refused(&state, &headers, link)?);
+            }
+            Err(error) => return Err(error.into()),
+        };
     let mut response = see_other(signed_in.redirect_to.as_str())?;
     cookie::session::begin(&headers, response.headers_mut(), &signed_in, &state).await;
     Ok(response)

@@ -59,7 +59,7 @@ contract! {
         assert!(!self_apps::view(db, ada, AppId::new(), NOW).await.unwrap());
         assert!(self_apps::favorites(db, ada).await.unwrap().is_empty());
         assert!(self_apps::views(db, ada).await.unwrap().is_empty());
-        let spent = links::sign_in(db, link.hash, HumanId::new(), new_session(), NOW).await;
+        let spent = links::sign_in(db, link.hash, None, HumanId::new(), new_session(), NOW).await;
         assert_eq!(spent.unwrap(), None);
         assert_ne!(human(db, "ada@example.com").await.id, ada);
         assert_eq!(close(Some("ada@example.com")).await.unwrap(), Closing::NoSuchAccount);

@@ -6,7 +6,7 @@ use rookery_domain::{
 };
 use rookery_storage::{
     idempotency::KeepResponse,
-    links::{self, NewLink},
+    links::{self, NewLink, SpentIn},
     participants::{self, CameBy, Participant},
     session_grants::{self, Redeemed, SessionGrant, VISITS_MAX},
     sessions::{self, OpenCodes, SessionUse},
@@ -33,7 +33,7 @@ contract! {
         let outcomes = at_once(32, |_| {
             let (db, hash) = (db.clone(), link.hash);
             async move {
-                links::sign_in(&db, hash, HumanId::new(), new_session(), NOW).await.unwrap()
+                links::sign_in(&db, hash, None, HumanId::new(), new_session(), NOW).await.unwrap()
             }
         })
         .await;
@@ -50,9 +50,41 @@ contract! {
             let known = links::find(db, link.hash, now).await.unwrap().unwrap();
             assert_eq!((&*known.email, known.is_good), ("ada@example.com", false));
             assert_eq!(known.redirect_to.as_deref(), Some("/device"));
-            let again = links::sign_in(db, link.hash, HumanId::new(), new_session(), now).await;
+            let again = links::sign_in(db, link.hash, None, HumanId::new(), new_session(), now).await;
             assert_eq!(again.unwrap(), None);
         }
+    }
+
+    async fn the_browser_that_spent_a_link_may_repeat_it_while_its_session_is_new(test: &TestDb) {
+        let db = &test.db;
+        let expires_at = NOW.plus_seconds(900);
+        let link =
+            NewLink { hash: hash(), email: "ada@example.org".into(), redirect_to: None, expires_at };
+        links::create(db, link.clone(), NOW).await.unwrap();
+        let browser = hash();
+        let sign_in = async |browser, seconds: i64| {
+            let now = NOW.plus_seconds(seconds);
+            let spent_in = Some(SpentIn { browser, again_after: now.plus_seconds(-60) });
+            let new = links::sign_in(db, link.hash, spent_in, HumanId::new(), new_session(), now);
+            new.await.unwrap()
+        };
+        let first = sign_in(browser, 0).await.unwrap();
+        assert_eq!(first.replaced, None);
+        assert_eq!(sign_in(hash(), 1).await, None, "another browser");
+        let second = sign_in(browser, 59).await.unwrap();
+        assert_eq!(second.human, first.human);
+        assert_eq!(second.replaced.unwrap(), first.session.hash);
+        assert_eq!(open_session(db, first.session.hash, NOW).await, None);
+        // By the session that it got last: a minute each time.
+        assert!(sign_in(browser, 118).await.is_some());
+        assert_eq!(sign_in(browser, 178).await, None);
+        let found = number(db, "select count(*) from sessions").await;
+        assert_eq!(found, 1, "and the refused one left the session that there is");
+
+        // A session that was ended is not opened anew.
+        let last = sign_in(browser, 177).await.unwrap();
+        sessions::end(db, last.human.id, last.session.id, OpenCodes::Stay).await.unwrap();
+        assert_eq!(sign_in(browser, 177).await, None);
     }
 
     async fn unknown_and_expired_links_sign_nobody_in(test: &TestDb) {
@@ -62,7 +94,7 @@ contract! {
             NewLink { hash: hash(), email: "ada@example.com".into(), redirect_to: None, expires_at };
         links::create(db, link.clone(), NOW).await.unwrap();
         for (hash, at) in [(hash(), NOW), (link.hash, expires_at)] {
-            let outcome = links::sign_in(db, hash, HumanId::new(), new_session(), at).await;
+            let outcome = links::sign_in(db, hash, None, HumanId::new(), new_session(), at).await;
             assert_eq!(outcome.unwrap(), None);
         }
         let found = rookery_storage::humans::by_verified_email(db, "ada@example.com").await;
