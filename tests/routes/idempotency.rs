@@ -148,3 +148,45 @@ async fn of_64_at_once_with_one_key_one_creates() {
     assert_eq!(replays.count(), 63);
     assert_eq!(rows.get("entries/count").await.expect(200)["count"], 1);
 }
+
+#[tokio::test]
+async fn keyed_creations_at_once_are_all_done_however_long_their_answers() {
+    let rows = Rows::start().await;
+    let body = |n: usize| json!({"data": {"n": n, "text": "x".repeat(30_000)}});
+    let keys: Vec<String> = (0..120).map(|n| format!("large-{n}")).collect();
+    let send = async || {
+        let sent = keys.iter().zip(0..);
+        join_all(sent.map(async |(key, n)| post(&rows, OWNER, "entries", key, &body(n)).await))
+            .await
+    };
+    let first = send().await;
+    let made: Vec<Value> = first.iter().map(|answer| answer.expect(201)).collect();
+    // Few of the answers are in the actor's mind by now.
+    for (again, made) in send().await.iter().zip(&made) {
+        assert_eq!(&again.expect(201), made);
+        assert_eq!(again.header("idempotent-replayed"), "true");
+    }
+    assert_eq!(rows.get("entries/count").await.expect(200)["count"], 120);
+    let other = post(&rows, OWNER, "entries", &keys[0], &body(1)).await;
+    other.error(ErrorCode::Conflict);
+}
+
+#[tokio::test]
+async fn keyed_creations_beside_purges_are_all_done() {
+    let rows = Rows::start().await;
+    let create = async |who: usize| {
+        for n in 0..40 {
+            let key = format!("{who}-{n}");
+            post(&rows, OWNER, "entries", &key, &json!({"data": {"n": n}})).await.expect(201);
+        }
+    };
+    let purge = async |who: usize| {
+        for n in 0..15 {
+            let key = format!("p{who}-{n}");
+            rows.row("others", &key, json!({})).await;
+            rows.delete(&format!("others/{key}/purge")).await.expect(200);
+        }
+    };
+    tokio::join!(join_all((0..8).map(create)), join_all((0..48).map(purge)));
+    assert_eq!(rows.get("entries/count").await.expect(200)["count"], 320);
+}

@@ -113,5 +113,5 @@ impl AppHandle {
 
 /// Between each look-up and the actor's turn the actor's recent responses were evicted.
 pub(crate) fn evicted_too_often() -> Error {
-    Error::unavailable("too many answers are being kept")
+    Error::unavailable("other answers came between each look for an earlier one to this key")
 }

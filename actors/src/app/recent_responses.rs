@@ -2,7 +2,8 @@
 //! storage knows either.
 //!
 //! Older responses are in storage. A sender asks there first and says which group was published when it
-//! did; if this memory does not reach back that far, it must ask again.
+//! did; if this memory does not reach back that far, it must ask again. That a request was answered is
+//! remembered longer than how: its text may be large, and storage has it as soon as its group is durable.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -13,7 +14,9 @@ use rookery_domain::{
 
 use super::{message::CheckedIdempotency, root::GroupNumber};
 
-/// Responses kept in memory.
+/// Requests that are known to have been answered: more than an app answers while storage is asked once.
+const REQUESTS_MAX: usize = 1_024;
+/// Responses to them that are kept.
 const RESPONSES_MAX: usize = 256;
 /// Bytes of their bodies.
 const BYTES_MAX: usize = 1 << 20;
@@ -21,11 +24,13 @@ const BYTES_MAX: usize = 1 << 20;
 /// Responses given lately, by scope.
 pub(crate) struct RecentResponses {
     by_scope: HashMap<[u8; 32], Recent>,
-    /// Each with the group that it is written with.
-    order: VecDeque<([u8; 32], GroupNumber)>,
-    /// Bytes of the bodies.
+    /// All of them, the oldest first.
+    order: VecDeque<[u8; 32]>,
+    /// Those whose response is here, the oldest first.
+    whole: VecDeque<[u8; 32]>,
+    /// Bytes of their bodies.
     bytes: usize,
-    /// The group after which every response is still here.
+    /// The group after which every request is still known.
     floor: GroupNumber,
 }
 
@@ -35,19 +40,34 @@ pub(crate) enum Recall {
     Found(StoredResponse),
     /// It was not answered before.
     Unknown,
-    /// It may have been answered before: storage must be asked again.
+    /// It was answered before, or may have been: storage must be asked again.
     Evicted,
 }
 
 struct Recent {
     given_at: Timestamp,
-    first: FirstResponse,
+    /// The group that it is written with.
+    group: GroupNumber,
+    /// None where it is no longer kept here.
+    first: Option<FirstResponse>,
+}
+
+impl Recent {
+    fn bytes(&self) -> usize {
+        self.first.as_ref().map_or(0, |first| first.response.body.len())
+    }
 }
 
 impl RecentResponses {
     /// An empty memory of an app that begins with `group`.
     pub(crate) fn since(group: GroupNumber) -> Self {
-        Self { by_scope: HashMap::new(), order: VecDeque::new(), bytes: 0, floor: group }
+        Self {
+            by_scope: HashMap::new(),
+            order: VecDeque::new(),
+            whole: VecDeque::new(),
+            bytes: 0,
+            floor: group,
+        }
     }
 
     /// Whether this request was answered in the last 24 hours, and how.
@@ -57,11 +77,14 @@ impl RecentResponses {
     pub(crate) fn recall(&self, checked: &CheckedIdempotency, now: Timestamp) -> Result<Recall> {
         let request = &checked.idempotency.request;
         let kept = |known: &&Recent| known.given_at.plus_seconds(KEPT_FOR_S) > now;
-        match self.by_scope.get(&request.scope).filter(kept) {
-            Some(known) => Ok(Recall::Found(known.first.clone().replay_for(request)?)),
-            None if checked.checked_at < self.floor => Ok(Recall::Evicted),
-            None => Ok(Recall::Unknown),
+        let known = self.by_scope.get(&request.scope).filter(kept);
+        if let Some(first) = known.and_then(|known| known.first.clone()) {
+            return Ok(Recall::Found(first.replay_for(request)?));
         }
+        // What is not here was in storage from some group on. Whoever asked there later and found nothing
+        // asks for something new, or for what a purge has destroyed.
+        let stored_from = known.map_or(self.floor, |known| known.group);
+        Ok(if checked.checked_at < stored_from { Recall::Evicted } else { Recall::Unknown })
     }
 
     /// Remembers a response given now, which is written with `group`.
@@ -74,35 +97,46 @@ impl RecentResponses {
     ) {
         // One that is too old to be given again.
         self.forget(&scope);
-        self.bytes += response.body.len();
-        let known = Recent { given_at: now, first: FirstResponse { body_hash, response } };
+        let first = Some(FirstResponse { body_hash, response });
+        let known = Recent { given_at: now, group, first };
+        self.bytes += known.bytes();
         self.by_scope.insert(scope, known);
-        self.order.push_back((scope, group));
-        while (self.order.len() > RESPONSES_MAX || self.bytes > BYTES_MAX)
-            && let Some((scope, group)) = self.order.pop_front()
+        self.order.push_back(scope);
+        self.whole.push_back(scope);
+        while (self.whole.len() > RESPONSES_MAX || self.bytes > BYTES_MAX)
+            && self.forget_oldest_text()
+        {}
+        if self.order.len() > REQUESTS_MAX
+            && let Some(known) =
+                self.order.pop_front().and_then(|scope| self.by_scope.remove(&scope))
         {
-            self.take(&scope);
-            self.floor = self.floor.max(group);
+            // Its text left long before.
+            self.floor = self.floor.max(known.group);
         }
     }
 
-    fn take(&mut self, scope: &[u8; 32]) -> bool {
-        let known = self.by_scope.remove(scope);
-        self.bytes -= known.as_ref().map_or(0, |known| known.first.response.body.len());
-        known.is_some()
+    /// Whether there was one.
+    fn forget_oldest_text(&mut self) -> bool {
+        let oldest = self.whole.pop_front();
+        let Some(known) = oldest.and_then(|scope| self.by_scope.get_mut(&scope)) else {
+            return false;
+        };
+        self.bytes -= known.bytes();
+        known.first = None;
+        true
     }
 
     /// Forgets a response that was never committed.
     pub(crate) fn forget(&mut self, scope: &[u8; 32]) {
-        if self.take(scope) {
-            self.order.retain(|(kept, _)| kept != scope);
+        if let Some(known) = self.by_scope.remove(scope) {
+            self.bytes -= known.bytes();
+            self.order.retain(|kept| kept != scope);
+            self.whole.retain(|kept| kept != scope);
         }
     }
 
-    /// Forgets all of them: a purge may have destroyed what they quote. Of those that were here only storage
-    /// knows from now on, or will once their groups are durable.
-    pub(crate) fn forget_all(&mut self) {
-        let newest = self.order.back().map_or(self.floor, |(_, group)| *group);
-        *self = Self::since(newest.max(self.floor));
+    /// Forgets how anything was answered: a purge may have destroyed what the texts quote.
+    pub(crate) fn forget_texts(&mut self) {
+        while self.forget_oldest_text() {}
     }
 }

@@ -153,7 +153,7 @@ impl Decision<'_> {
     /// Takes the content out of everything that may still quote it, and says so.
     fn purged(&mut self, collection: &Arc<str>, left: Arc<Row>) -> PurgedRow {
         self.working.root.tail.clear();
-        self.working.private.responses.forget_all();
+        self.working.private.responses.forget_texts();
         let key: Box<str> = left.key().into();
         self.working
             .open
