@@ -13,7 +13,7 @@ use futures::poll;
 use rookery_actors::{
     AppHandle, Directory, DirectoryOptions,
     app::{
-        access_ops::{AccessOp, NewGrant},
+        access_ops::{AccessOp, NamedRole, NewGrant},
         message::{AppOp, Op},
     },
     directory::{Arrival, ParticipantKind, Visit},
@@ -186,7 +186,7 @@ impl<'a> Guest<'a> {
         let new = NewGrant {
             id: GrantId::new(),
             hash: link.hash(),
-            role: "editor".into(),
+            role: NamedRole { name: "editor".into(), field: "role" },
             max_uses: Some(1),
             expiry: None,
         };

@@ -21,7 +21,7 @@ use serde_json::Value;
 use super::Decision;
 use crate::app::{
     access::AccessTables,
-    access_ops::{AccessOp, AccessReply},
+    access_ops::{AccessOp, AccessReply, NamedRole},
     message::Reply,
     root::Root,
 };
@@ -78,18 +78,20 @@ impl Decision<'_> {
         );
     }
 
-    fn check_role(&self, member: &str, role: &str) -> Result<()> {
-        self.working.root.check_role(member, role)
+    /// The name of a role that the manifest declares.
+    fn declared(&self, role: NamedRole) -> Result<Arc<str>> {
+        self.working.root.check_role(&role)?;
+        Ok(role.name)
     }
 }
 
 impl Root {
     /// `invalid_request` unless the manifest declares the role.
-    pub(crate) fn check_role(&self, member: &str, role: &str) -> Result<()> {
-        if self.manifest.roles.contains_key(role) {
+    pub(crate) fn check_role(&self, NamedRole { name, field }: &NamedRole) -> Result<()> {
+        if self.manifest.roles.contains_key(name) {
             return Ok(());
         }
-        Err(Error::invalid(format!("`{member}`: the manifest declares no role {}", quoted(role))))
+        Err(Error::invalid(format!("`{field}`: the manifest declares no role {}", quoted(name))))
     }
 }
 
