@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use rookery_domain::{
     Error, ErrorCode, Result,
+    credentials::CredentialStatus,
     event::{AccessEvent, EventType},
     text::quoted,
 };
@@ -43,10 +44,10 @@ impl Decision<'_> {
             AccessOp::RevokePreview { id } => self.revoke_preview(id)?,
             AccessOp::MintCredential(new) => AccessReply::Credential(self.mint_credential(new)?),
             AccessOp::PauseCredential { id } => {
-                AccessReply::Credential(self.pause_credential(id, true)?)
+                AccessReply::Credential(self.set_credential_status(id, CredentialStatus::Paused)?)
             }
             AccessOp::ResumeCredential { id } => {
-                AccessReply::Credential(self.pause_credential(id, false)?)
+                AccessReply::Credential(self.set_credential_status(id, CredentialStatus::Active)?)
             }
             AccessOp::RotateCredential { id, token, overlap_s } => {
                 AccessReply::Credential(self.rotate_credential(id, token, overlap_s)?)
