@@ -233,17 +233,18 @@ impl Domains {
         Ok(())
     }
 
-    /// Removes a domain, which the edge provider has forgotten as far as `domain` tells: it leads
-    /// nowhere from now on.
+    /// Removes a domain of `owner`'s app, which the edge provider has forgotten as far as `domain`
+    /// tells: it leads nowhere from now on.
     ///
     /// # Errors
-    /// `unavailable`.
-    pub async fn remove(&self, domain: &Domain) -> Result<()> {
+    /// `app_not_found` when the app is somebody else's by now, and the domain stays; `unavailable`.
+    pub async fn remove(&self, domain: &Domain, owner: HumanId) -> Result<()> {
         let app = domain.app;
         let (db, domain) = (self.0.db.clone(), domain.clone());
-        let left = async move { domains::remove(&db, domain).await.map(Some) };
-        self.change(app, left).await?;
-        Ok(())
+        match self.change(app, async move { domains::remove(&db, domain, owner).await }).await? {
+            true => Ok(()),
+            false => Err(Error::app_not_found()),
+        }
     }
 
     /// The edge provider's names for domains that are gone, which it still has to forget: in order,

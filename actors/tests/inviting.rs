@@ -1,7 +1,7 @@
 //! Inviting members: nobody comes to be by an invitation that the app refuses.
 
 use rookery_actors::app::{
-    access_ops::AccessOp,
+    access_ops::{AccessOp, NamedRole},
     message::{AppOp, Op},
 };
 use rookery_domain::{ErrorCode, email::Email, id::HumanId, members::MEMBERS_PER_APP_MAX};
@@ -21,9 +21,9 @@ async fn a_full_app_invites_nobody() {
     for _ in 0..MEMBERS_PER_APP_MAX {
         app.apply(house.caller.clone(), add(HumanId::new())).await.expect("there is room");
     }
-    for role in [None, Some("pilot")] {
+    let pilot = NamedRole { name: "pilot".into(), field: "role" };
+    for (role, code) in [(None, ErrorCode::Conflict), (Some(pilot), ErrorCode::InvalidRequest)] {
         let refused = control.invitation(&directory, &app, &email, role).await.unwrap_err();
-        let code = if role.is_none() { ErrorCode::Conflict } else { ErrorCode::InvalidRequest };
         assert_eq!(refused.code, code);
     }
     let candidate = HumanId::new();

@@ -13,7 +13,7 @@ use futures::poll;
 use rookery_actors::{
     AppHandle, Directory, DirectoryOptions,
     app::{
-        access_ops::{AccessOp, NewGrant},
+        access_ops::{AccessOp, NamedRole, NewGrant},
         message::{AppOp, Op},
     },
     directory::{Arrival, ParticipantKind, Visit},
@@ -21,7 +21,7 @@ use rookery_actors::{
 use rookery_domain::{
     ErrorCode, Result,
     domains::DomainName,
-    id::{GrantId, ParticipantId},
+    id::{GrantId, HumanId, ParticipantId},
     idempotency::StoredResponse,
     principal::Caller,
     secret::{Secret, SecretKind},
@@ -59,17 +59,17 @@ async fn leave_after<T>(looks: usize, work: impl Future<Output = T>) {
 async fn a_name_leads_to_its_app_as_storage_says_when_the_owner_leaves() {
     let house = House::open(Faults::default()).await;
     let handle = house.app("notes").await;
-    let (app, owner) = (handle.id(), Some(handle.record().owner));
+    let (app, owner) = (handle.id(), handle.record().owner);
     let domains = house.runtime.domains();
     let name = "www.example.com";
     for looks in 1..=LOOKS_MAX {
         let bound = domains
-            .bind(&handle, owner, DomainName::stored(name), 10, KeepResponse::nothing())
+            .bind(&handle, Some(owner), DomainName::stored(name), 10, KeepResponse::nothing())
             .await
             .unwrap();
         leave_after(looks, domains.prove(&bound)).await;
         until("the name leads to the app", || domains.at(name).is_some()).await;
-        leave_after(looks, domains.remove(&bound)).await;
+        leave_after(looks, domains.remove(&bound, owner)).await;
         until("the name leads nowhere", || domains.at(name).is_none()).await;
         assert_eq!(domains.list(app).await.unwrap(), []);
     }
@@ -80,18 +80,22 @@ async fn a_name_leads_to_its_app_as_storage_says_when_the_owner_leaves() {
 async fn a_name_that_could_not_be_removed_leads_to_its_app_until_it_is() {
     let house = House::open(Faults::default()).await;
     let handle = house.app("notes").await;
-    let owner = Some(handle.record().owner);
+    let owner = handle.record().owner;
     let domains = house.runtime.domains();
     let name = "www.example.com";
     let bound = domains
-        .bind(&handle, owner, DomainName::stored(name), 10, KeepResponse::nothing())
+        .bind(&handle, Some(owner), DomainName::stored(name), 10, KeepResponse::nothing())
         .await
         .unwrap();
     assert!(domains.prove(&bound).await.unwrap());
     faults::fill_at(&house.db, 1);
-    assert_eq!(domains.remove(&bound).await.unwrap_err().code, ErrorCode::Unavailable);
+    let refused = domains.remove(&bound, owner).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Unavailable);
     assert!(domains.at(name).is_some());
-    domains.remove(&bound).await.unwrap();
+    let refused = domains.remove(&bound, HumanId::new()).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::AppNotFound, "the app is somebody else's");
+    assert!(domains.at(name).is_some());
+    domains.remove(&bound, owner).await.unwrap();
     assert_eq!(domains.at(name), None);
     house.close().await;
 }
@@ -182,7 +186,7 @@ impl<'a> Guest<'a> {
         let new = NewGrant {
             id: GrantId::new(),
             hash: link.hash(),
-            role: "editor".into(),
+            role: NamedRole { name: "editor".into(), field: "role" },
             max_uses: Some(1),
             expiry: None,
         };

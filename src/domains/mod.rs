@@ -11,11 +11,11 @@ use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use futures::future::try_join_all;
 use governor::{Quota, clock::MonotonicClock};
-use rookery_actors::{domains::Domains, task::to_the_end};
+use rookery_actors::{AppHandle, domains::Domains, task::to_the_end};
 use rookery_domain::{
     Error, Result,
     domains::{DomainName, proof_value},
-    id::AppId,
+    id::{AppId, HumanId},
 };
 use rookery_storage::domains::Domain;
 use tokio_util::sync::CancellationToken;
@@ -208,14 +208,22 @@ impl CustomDomains {
         }
     }
 
-    /// Takes a domain away from the edge provider, then from its app.
+    /// Takes a domain away from the edge provider, then from its app, in the name of `by`.
     ///
     /// # Errors
-    /// `unavailable`; the domain stays then. If it was storage that did not answer, the provider has
-    /// forgotten the domain already, and the outcome is unknown.
-    pub async fn remove(&self, domains: &Domains, domain: &Domain) -> Result<()> {
-        let Some(edge_id) = &domain.edge_id else { return domains.remove(domain).await };
+    /// `app_not_found` when the app is somebody else's by now, or `unavailable`; the domain stays then.
+    /// If it was storage that did not answer, the provider has forgotten the domain already, and the
+    /// outcome is unknown.
+    pub async fn remove(
+        &self,
+        domains: &Domains,
+        app: &AppHandle,
+        by: Option<HumanId>,
+        domain: &Domain,
+    ) -> Result<()> {
+        let owner = app.owner_for(by)?;
+        let Some(edge_id) = &domain.edge_id else { return domains.remove(domain, owner).await };
         self.edge.delete(edge_id).await?;
-        domains.remove(domain).await.map_err(Error::after_change)
+        domains.remove(domain, owner).await.map_err(Error::after_change)
     }
 }

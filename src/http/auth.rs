@@ -138,25 +138,13 @@ fn presented<'a>(headers: &'a HeaderMap, https: bool) -> Presented<'a> {
             _ => Presented::Malformed,
         };
     }
-    session_cookie(headers, https).map_or(Presented::Nothing, Presented::Session)
+    cookie::session::read(headers, https).map_or(Presented::Nothing, Presented::Session)
 }
 
 /// The two halves of an `Authorization` header. The case of a scheme does not matter (RFC 9110, 11.1).
 pub(super) fn scheme_and_secret(value: &HeaderValue) -> Option<(&str, &str)> {
     let (scheme, secret) = value.to_str().ok()?.split_once(' ')?;
     Some((scheme, secret.trim()))
-}
-
-/// The session cookie of a request, valid or not.
-#[must_use]
-pub fn session_cookie(headers: &HeaderMap, https: bool) -> Option<&str> {
-    cookie::read(headers, session_cookie_name(https))
-}
-
-/// The name of the session cookie.
-#[must_use]
-pub const fn session_cookie_name(https: bool) -> &'static str {
-    if https { SESSION_COOKIE } else { SESSION_COOKIE_PLAIN }
 }
 
 /// Whose the request is; `None` when it presents nothing.

@@ -5,8 +5,10 @@
 use rookery_domain::ErrorCode;
 use utoipa::openapi::{
     ComponentsBuilder, Content, Header, HeaderBuilder, ObjectBuilder, Ref, RefOr, Response, Type,
-    path::{Operation, ParameterBuilder, ParameterIn},
+    path::{Operation, ParameterIn},
 };
+
+use crate::http::params::optional_header;
 
 const REQUEST_ID: &str = "X-Request-Id";
 const RETRY_AFTER: &str = "Retry-After";
@@ -81,14 +83,7 @@ const CONDITIONS: [(&str, &str); 2] = [
 fn add_conditions(operation: &mut Operation) {
     let parameters = operation.parameters.get_or_insert_default();
     if operation.responses.responses.contains_key("304") {
-        parameters.extend(CONDITIONS.map(|(name, what)| {
-            let parameter = ParameterBuilder::new()
-                .name(name)
-                .parameter_in(ParameterIn::Header)
-                .description(Some(what))
-                .schema(Some(ObjectBuilder::new().schema_type(Type::String)));
-            parameter.build().into()
-        }));
+        parameters.extend(CONDITIONS.map(|(name, what)| optional_header(name, what).into()));
     }
     for parameter in parameters {
         if let RefOr::T(parameter) = parameter

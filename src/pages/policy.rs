@@ -71,18 +71,18 @@ pub struct PagePolicy<'a> {
 }
 
 impl<'a> PagePolicy<'a> {
-    /// The policy that `manifest` asks for, on an origin of its own.
+    /// The policy that `manifest` asks for, on an origin of its own, over plain http.
     #[must_use]
-    pub fn of_manifest(manifest: &'a Manifest, unrestricted: bool, https: bool) -> Self {
+    pub fn of_manifest(manifest: &'a Manifest) -> Self {
         Self {
             capabilities: &manifest.capabilities,
             external_hosts: &manifest.external_hosts,
             embeds: &manifest.embeds,
             cdn: manifest.cdn,
             challenge_sources: &[],
-            unrestricted,
+            unrestricted: false,
             sandbox_base: None,
-            https,
+            https: false,
         }
     }
 

@@ -47,39 +47,31 @@ pub async fn load(db: &Db, now: Timestamp, mut visit: impl FnMut(Entry) + Send) 
     if matches!(db, Db::Postgres(_)) {
         db.transaction((), |tx, ()| Box::pin(wait_for_commits(tx))).await?;
     }
+    let page = |after: [u8; 16]| args![after, PAGE];
     pages(
         db,
         concat!("select ", human_columns!(), " from humans where id > $1 order by id limit $2"),
-        |after| args![after, PAGE],
-        |human: Human| {
-            let id = human.id.uuid();
-            visit(Entry::Human(human));
-            id
-        },
+        page,
+        |human: &Human| human.id.uuid(),
+        |human| visit(Entry::Human(human)),
     )
     .await?;
     pages(
         db,
         "select id, owner, name, created_at, claimed_at
          from agents where id > $1 order by id limit $2",
-        |after| args![after, PAGE],
-        |agent: Agent| {
-            let id = agent.id.uuid();
-            visit(Entry::Agent(agent));
-            id
-        },
+        page,
+        |agent: &Agent| agent.id.uuid(),
+        |agent| visit(Entry::Agent(agent)),
     )
     .await?;
     pages(
         db,
         "select id, agent, hash, prefix, state, created_at, last_used_at
          from agent_keys where id > $1 order by id limit $2",
-        |after| args![after, PAGE],
-        |key: Key| {
-            let id = key.id.uuid();
-            visit(Entry::Key(key));
-            id
-        },
+        page,
+        |key: &Key| key.id.uuid(),
+        |key| visit(Entry::Key(key)),
     )
     .await?;
     pages(
@@ -87,23 +79,17 @@ pub async fn load(db: &Db, now: Timestamp, mut visit: impl FnMut(Entry) + Send) 
         "select id, hash, human, created_at, seen_at, expires_at
          from sessions where id > $1 and expires_at > $3 order by id limit $2",
         |after| args![after, PAGE, now],
-        |session: Session| {
-            let id = session.id.uuid();
-            visit(Entry::Session(session));
-            id
-        },
+        |session: &Session| session.id.uuid(),
+        |session| visit(Entry::Session(session)),
     )
     .await?;
     pages(
         db,
         "select id, name, billing, created_at, updated_at
          from orgs where id > $1 order by id limit $2",
-        |after| args![after, PAGE],
-        |org: Org| {
-            let id = org.id.uuid();
-            visit(Entry::Org(org));
-            id
-        },
+        page,
+        |org: &Org| org.id.uuid(),
+        |org| visit(Entry::Org(org)),
     )
     .await?;
     orgs::load_members(db, |member| visit(Entry::OrgMember(member))).await
@@ -119,19 +105,21 @@ async fn wait_for_commits(tx: &mut Tx) -> Result<()> {
     Ok(())
 }
 
-/// Reads a table in the order of its ids; `visit` takes a row and answers its id.
+/// Shows every row of a table to `visit`, in the order of their ids.
 async fn pages<T: FromColumns>(
     db: &Db,
     sql: &'static str,
     bind: impl Fn([u8; 16]) -> Args,
-    mut visit: impl FnMut(T) -> Uuid,
+    id: impl Fn(&T) -> Uuid,
+    mut visit: impl FnMut(T),
 ) -> Result<()> {
     let mut after = [0; 16];
     loop {
         let page: Vec<T> = db.all(sql, bind(after)).await?;
         let full = page.len() == PAGE as usize;
         for row in page {
-            after = visit(row).into_bytes();
+            after = id(&row).into_bytes();
+            visit(row);
         }
         if !full {
             return Ok(());

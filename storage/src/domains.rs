@@ -58,7 +58,7 @@ pub enum BindOutcome {
     AppFull,
     /// The account has as many as an account may have.
     AccountFull,
-    /// The app is gone, or being destroyed.
+    /// The app is gone, being destroyed, or somebody else's by now.
     Gone,
 }
 
@@ -117,12 +117,15 @@ pub async fn bind(
     .await
 }
 
-/// Locks the account that owns an app, if it is open, and the app: whoever destroys it waits, so that
-/// nothing is left of it. `None` when either is gone.
+/// Locks the account that owns an app, if it is open, and the app; `false` when either is gone, as for
+/// [`lock_app`].
 async fn lock_owner(tx: &mut Tx, app: AppId, owner: HumanId) -> Result<bool> {
-    if !humans::lock_open(tx, owner).await? {
-        return Ok(false);
-    }
+    Ok(humans::lock_open(tx, owner).await? && lock_app(tx, app, owner).await?)
+}
+
+/// Locks an app that is `owner`'s: whoever gives it away waits, and whoever destroys it, so that nothing
+/// is left of it. `false` when it is gone, being destroyed, or somebody else's by now.
+async fn lock_app(tx: &mut Tx, app: AppId, owner: HumanId) -> Result<bool> {
     let there = tx
         .execute(
             "update apps set status = status where id = $1 and owner = $2 and status <> $3",
@@ -282,13 +285,17 @@ pub async fn proven(db: &Db) -> Result<Vec<Domain>> {
 }
 
 /// Removes a domain, if it is still there; the domains that its app has left. What the edge provider
-/// calls it has been forgotten there; what it came to be called since, still has to be.
+/// calls it has been forgotten there; what it came to be called since, still has to be. `None`, and
+/// nothing is removed, when the app is not `owner`'s any more.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn remove(db: &Db, domain: Domain) -> Result<Vec<Domain>> {
-    db.transaction(domain, |tx, domain| {
+pub async fn remove(db: &Db, domain: Domain, owner: HumanId) -> Result<Option<Vec<Domain>>> {
+    db.transaction((domain, owner), |tx, (domain, owner)| {
         Box::pin(async move {
+            if !lock_app(tx, domain.app, *owner).await? {
+                return Ok(None);
+            }
             tx.execute("delete from domain_names where domain_id = $1", args![domain.id]).await?;
             let gone: Option<Option<String>> = tx
                 .value("delete from domains where id = $1 returning edge_id", args![domain.id])
@@ -298,7 +305,7 @@ pub async fn remove(db: &Db, domain: Domain) -> Result<Vec<Domain>> {
             {
                 leave(tx, &edge_id).await?;
             }
-            changed(tx, domain.app).await
+            changed(tx, domain.app).await.map(Some)
         })
     })
     .await

@@ -29,7 +29,7 @@ fn every_example_is_deployable_and_reaches_nothing_outside() {
         assert!(manifest.inactive.is_empty(), "{name}");
         assert_eq!(extract_embedded_manifest(&html).unwrap(), None, "{name}");
         assert_eq!(serve(&html, "/s/sdk.js").unwrap().html.matches("/s/sdk.js").count(), 1);
-        let csp = PagePolicy::of_manifest(&manifest, false, false).content_security_policy();
+        let csp = PagePolicy::of_manifest(&manifest).content_security_policy();
         assert!(!csp.contains("http"), "{csp}");
     }
 }

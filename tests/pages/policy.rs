@@ -11,7 +11,7 @@ fn directive(csp: &str, name: &str) -> String {
 }
 
 fn csp(manifest: &Manifest, unrestricted: bool) -> String {
-    PagePolicy::of_manifest(manifest, unrestricted, false).content_security_policy()
+    PagePolicy { unrestricted, ..PagePolicy::of_manifest(manifest) }.content_security_policy()
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn unrestricted_lifts_connections_images_and_frames_and_nothing_else() {
 #[test]
 fn only_declared_capabilities_are_granted() {
     let manifest = Manifest { capabilities: vec![Capability::Microphone], ..Manifest::default() };
-    let policy = PagePolicy::of_manifest(&manifest, false, false).permissions_policy();
+    let policy = PagePolicy::of_manifest(&manifest).permissions_policy();
     let parts: Vec<_> = policy.split(", ").collect();
     for wanted in ["camera=()", "microphone=(self)", "geolocation=()", "payment=()", "usb=()"] {
         assert!(parts.contains(&wanted), "{wanted} in {policy}");
@@ -88,14 +88,14 @@ fn a_source_cannot_smuggle_a_directive() {
         ..Manifest::default()
     };
     assert_eq!(directive(&csp(&manifest, false), "connect-src"), "'self' https://ok.example");
-    let headers = PagePolicy::of_manifest(&manifest, false, false).headers();
+    let headers = PagePolicy::of_manifest(&manifest).headers();
     assert!(headers.contains_key("content-security-policy"));
 }
 
 #[test]
 fn path_mode_is_a_sandbox_that_reaches_only_the_apps_own_path() {
     let manifest = Manifest { capabilities: vec![Capability::Camera], ..Manifest::default() };
-    let policy = PagePolicy::of_manifest(&manifest, false, true)
+    let policy = PagePolicy { https: true, ..PagePolicy::of_manifest(&manifest) }
         .in_sandbox("https://rookery.example/a/guest/");
     let csp = policy.content_security_policy();
     assert_eq!(directive(&csp, "connect-src"), "https://rookery.example/a/guest/");
@@ -113,7 +113,7 @@ fn path_mode_is_a_sandbox_that_reaches_only_the_apps_own_path() {
 #[test]
 fn every_answer_of_an_app_carries_the_fence() {
     let manifest = Manifest::default();
-    let headers = PagePolicy::of_manifest(&manifest, false, true).headers();
+    let headers = PagePolicy { https: true, ..PagePolicy::of_manifest(&manifest) }.headers();
     for (name, wanted) in [
         ("x-content-type-options", "nosniff"),
         ("x-frame-options", "DENY"),
@@ -127,6 +127,6 @@ fn every_answer_of_an_app_carries_the_fence() {
         assert_eq!(headers[name], wanted, "{name}");
     }
     assert!(!headers.contains_key("access-control-allow-origin"));
-    let plain = PagePolicy::of_manifest(&manifest, false, false).headers();
+    let plain = PagePolicy::of_manifest(&manifest).headers();
     assert!(!plain.contains_key("strict-transport-security"));
 }

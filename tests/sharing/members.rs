@@ -173,6 +173,27 @@ async fn who_is_in_already_and_what_is_no_address_is_refused_by_name() {
 }
 
 #[tokio::test]
+async fn a_role_is_refused_by_the_name_that_it_was_sent_by() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    let (_, id, _) = site.member("ada@example.com", None).await;
+    let path = format!("/members/{id}");
+    for name in ["custom_role", "role"] {
+        for role in [json!("pilot"), json!(7)] {
+            for refused in [
+                site.post("/members", json!({"email": "b@example.com", name: role})).await,
+                site.patch(&path, json!({name: role})).await,
+                site.post("/grants", json!({name: role})).await,
+            ] {
+                let error = refused.error(ErrorCode::InvalidRequest);
+                let message = error["message"].as_str().expect("text");
+                assert!(message.starts_with(&format!("`{name}`: ")), "{message}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_role_is_set_and_cleared_and_holds_on_the_next_request() {
     let world = World::start().await;
     let site = world.site("private").await;

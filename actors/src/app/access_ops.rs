@@ -21,14 +21,14 @@ pub enum AccessOp {
         /// Who.
         human: HumanId,
         /// Its custom role.
-        custom_role: Option<Arc<str>>,
+        custom_role: Option<NamedRole>,
     },
     /// Give a member another custom role, or none.
     SetMemberRole {
         /// Who.
         human: HumanId,
         /// Its custom role from now on.
-        custom_role: Option<Arc<str>>,
+        custom_role: Option<NamedRole>,
     },
     /// Let a member in no more.
     RemoveMember {
@@ -77,6 +77,15 @@ pub enum AccessOp {
     },
 }
 
+/// A custom role that somebody is to have.
+#[derive(Debug, Clone)]
+pub struct NamedRole {
+    /// Its name, which the manifest has to declare.
+    pub name: Arc<str>,
+    /// What the request calls the role: its refusal names that.
+    pub field: &'static str,
+}
+
 /// A grant link to be made.
 #[derive(Debug, Clone)]
 pub struct NewGrant {
@@ -85,7 +94,7 @@ pub struct NewGrant {
     /// SHA-256 of its token.
     pub hash: SecretHash,
     /// The custom role of its holders.
-    pub role: Arc<str>,
+    pub role: NamedRole,
     /// How many visitors it may make.
     pub max_uses: Option<u32>,
     /// When it shall end; never, if nothing is said.

@@ -137,7 +137,7 @@ impl App {
     fn takes(&self, request: &Request) -> bool {
         let open = &self.working.open;
         if request.stands_alone() {
-            return self.in_flight.is_none() && open.writes.is_empty() && open.replies.is_empty();
+            return self.in_flight.is_none() && open.is_empty();
         }
         !open.is_full() && !self.in_flight.as_ref().is_some_and(|in_flight| in_flight.alone)
     }
@@ -218,8 +218,7 @@ impl App {
 
     /// Has the open group sealed once everything that is queued already has joined it.
     fn ask_seal(&mut self, myself: &ActorRef<Message>) {
-        let pending = !self.working.open.writes.is_empty() || !self.working.open.replies.is_empty();
-        if self.in_flight.is_some() || !pending || self.seal_asked {
+        if self.in_flight.is_some() || self.working.open.is_empty() || self.seal_asked {
             return;
         }
         if self.slot.queued() <= self.working.open.replies.len() {
@@ -384,8 +383,7 @@ impl App {
     /// Stops, if nobody needs the app now.
     fn hibernate(&mut self, myself: &ActorRef<Message>) {
         let pending = self.in_flight.is_some()
-            || !self.working.open.writes.is_empty()
-            || !self.working.open.replies.is_empty()
+            || !self.working.open.is_empty()
             || !self.stash.is_empty()
             || self.slot.is_needed();
         if !pending {

@@ -89,6 +89,11 @@ impl Open {
             Some(Box::new(AppWrite { version: write.version.or(before), ..write }));
     }
 
+    /// Whether nothing is to be written, and nobody waits for an answer.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.writes.is_empty() && self.replies.is_empty()
+    }
+
     /// Whether it takes no more requests until it is sealed.
     pub(crate) fn is_full(&self) -> bool {
         self.alone || self.replies.len() >= GROUP_REQUESTS_MAX || self.bytes > GROUP_BYTES_MAX

@@ -176,10 +176,15 @@ impl Control {
             env.orgs.check_admin(org, Some(request.owner))?;
         }
         let slug = request.slug.clone().unwrap_or_else(|| draw(None, 0));
-        let host = env.options.app_hosts.of(&slug);
+        let target = draft::Target {
+            owner: request.owner,
+            host: env.options.app_hosts.of(&slug),
+            domains: Vec::new(),
+            visibility: None,
+        };
         let text =
             request.bundle.manifest.clone().unwrap_or_else(|| EMPTY_OBJECT.to_owned()).into();
-        let draft = draft::draft(env, text, &request.bundle, request.owner, host, None).await?;
+        let draft = draft::draft(env, text, &request.bundle, target).await?;
         let visibility = draft.visibility.unwrap_or_default();
         if request.slug.is_some() && visibility == Visibility::Link {
             return Err(Error::new(

@@ -161,14 +161,14 @@ impl Control {
                 versions::manifest(&self.db, record.id, record.version).await?.ok_or_else(gone)?
             }
         };
-        let host = self.env().options.app_hosts.of(&record.slug);
         let bundle = &request.bundle;
-        let current = draft::Current {
-            visibility: record.visibility,
+        let target = draft::Target {
+            owner: record.owner,
+            host: self.env().options.app_hosts.of(&record.slug),
             domains: self.domains.names(record.id),
+            visibility: Some(record.visibility),
         };
-        let draft =
-            draft::draft(self.env(), text, bundle, record.owner, host, Some(current)).await?;
+        let draft = draft::draft(self.env(), text, bundle, target).await?;
         let mut warnings = draft.warnings;
         let assets = match &bundle.assets {
             Some(assets) => {

@@ -64,12 +64,16 @@ pub(super) struct Draft {
     pub(super) warnings: Vec<Warning>,
 }
 
-/// What an app is that a version is deployed over.
-pub(super) struct Current {
-    /// The visibility that holds when neither the request nor the manifest names one.
-    pub(super) visibility: Visibility,
+/// The app that a version is for.
+pub(super) struct Target {
+    /// Whose it is.
+    pub(super) owner: HumanId,
+    /// Where it is served.
+    pub(super) host: String,
     /// Its custom domains.
     pub(super) domains: Vec<Box<str>>,
+    /// The visibility that holds when neither the request nor the manifest names one.
+    pub(super) visibility: Option<Visibility>,
 }
 
 /// Checks sizes: document, number and bytes of assets.
@@ -97,8 +101,7 @@ pub(super) fn check_sizes(bundle: &Bundle, limits: &Limits) -> Result<()> {
     Ok(())
 }
 
-/// Checks and compiles a manifest's text for the app of `owner` at `host`; `current` is what the app is
-/// now, if there is one.
+/// Checks and compiles a manifest's text for `target`.
 ///
 /// # Errors
 /// Every code of part 2.2; `invalid_request` for text that is no JSON, for a visibility that
@@ -107,16 +110,14 @@ pub(super) async fn draft(
     env: &Arc<Env>,
     text: Arc<str>,
     bundle: &Bundle,
-    owner: HumanId,
-    host: String,
-    current: Option<Current>,
+    target: Target,
 ) -> Result<Draft> {
-    let shared = env.clone();
+    let (shared, owner) = (env.clone(), target.owner);
     let asked = bundle.visibility;
     let carried = bundle.manifest.is_none();
     let zone = bundle.timezone.as_deref().map(Zone::parse).transpose()?;
     // Compiling what a stranger wrote may take a while: not on a thread that serves requests.
-    let work = move || compile(&shared, text, asked, &host, current.as_ref(), carried);
+    let work = move || compile(&shared, text, asked, &target, carried);
     let draft = env.compiling.run(owner, work).await??;
     Ok(Draft { timezone: zone.map(|zone| zone.name().into()), ..draft })
 }
@@ -125,8 +126,7 @@ fn compile(
     env: &Env,
     text: Arc<str>,
     asked: Option<Visibility>,
-    host: &str,
-    current: Option<&Current>,
+    target: &Target,
     carried: bool,
 ) -> Result<Draft> {
     if !carried {
@@ -140,9 +140,9 @@ fn compile(
         // It was admitted before, by the rules of that time.
         manifest::reload(&value)?
     } else {
-        let domains = current.iter().flat_map(|app| &app.domains);
-        let own_hosts: Vec<&str> = domains.map(|name| &**name).chain([host]).collect();
-        let visibility = asked.or(current.map(|app| app.visibility));
+        let domains = target.domains.iter().map(|name| &**name);
+        let own_hosts: Vec<&str> = domains.chain([&*target.host]).collect();
+        let visibility = asked.or(target.visibility);
         let context = ParseContext { own_hosts: &own_hosts, visibility };
         manifest::parse(&value, text.len(), &env.limits, &context)?
     };

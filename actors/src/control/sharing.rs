@@ -25,7 +25,7 @@ use super::Control;
 use crate::{
     Directory,
     app::{
-        access_ops::{AccessOp, AccessReply},
+        access_ops::{AccessOp, AccessReply, NamedRole},
         message::{AppOp, Op, Reply},
     },
     directory::Invited,
@@ -113,16 +113,16 @@ impl Control {
         directory: &Directory,
         app: &AppHandle,
         email: &Email,
-        custom_role: Option<&str>,
+        custom_role: Option<NamedRole>,
     ) -> Result<(Invited, Op)> {
         let root = app.root().await?;
-        if let Some(role) = custom_role {
-            root.check_role("custom_role", role)?;
+        if let Some(role) = &custom_role {
+            root.check_role(role)?;
         }
         root.check_room_for_member()?;
         drop(root);
         let invited = directory.invite(email).await?;
-        let (human, custom_role) = (invited.human.id, custom_role.map(Into::into));
+        let human = invited.human.id;
         Ok((invited, Op::App(AppOp::Access(AccessOp::AddMember { human, custom_role }))))
     }
 

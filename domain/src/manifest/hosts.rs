@@ -11,7 +11,7 @@ use serde_json::Value;
 use url::{Host, Url};
 
 use super::{
-    ParseContext,
+    Mode, ParseContext,
     shape::TopLevel,
     violations::{Violations, at, quoted, quoted_text},
 };
@@ -124,11 +124,11 @@ fn domain(name: &str) -> Checked<String> {
 }
 
 /// The normalised form of a webhook target: a public https URL with no user information, no IP
-/// literal and no fragment. Of one that was `carried` over, the name is not judged anew.
+/// literal and no fragment. Of a stored one the name is not judged anew.
 ///
 /// # Errors
 /// Says what the URL must not be.
-pub(super) fn webhook_target(text: &str, carried: bool) -> Checked<String> {
+pub(super) fn webhook_target(text: &str, mode: Mode) -> Checked<String> {
     if text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
         return Err("must have no white space, control character or backslash".to_owned());
     }
@@ -149,7 +149,7 @@ pub(super) fn webhook_target(text: &str, carried: bool) -> Checked<String> {
         }
         None => return Err("has no host".to_owned()),
     };
-    if !carried && !is_public_name(&host) {
+    if mode == Mode::Check && !is_public_name(&host) {
         return Err("must be public".to_owned());
     }
     if url.port() == Some(0) {

@@ -8,6 +8,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::{Map, Value};
 
 use super::{
+    Mode,
     model::{Collection, Role},
     schemas::Schemas,
     violations::{Violations, at, quoted, quoted_text},
@@ -30,8 +31,8 @@ pub(super) struct Scope<'a> {
     pub(super) public: bool,
     /// Whether mail may go to people who are not members.
     pub(super) external_sending: bool,
-    /// Whether the manifest was admitted before.
-    pub(super) carried: bool,
+    /// One that was admitted before is not judged anew.
+    pub(super) mode: Mode,
 }
 
 impl Scope<'_> {

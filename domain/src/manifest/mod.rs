@@ -151,7 +151,7 @@ fn build(
         roles: &roles,
         public: visibility.or(context.visibility) == Some(Visibility::Public),
         external_sending: limits.notify_external_enabled,
-        carried: top.mode == Mode::Trust,
+        mode,
     };
     let rules = rules::parse(&top, &scope)?;
     let webhook_targets = rules.webhooks.iter().map(|rule| rule.url.to_string()).collect();

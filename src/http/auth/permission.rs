@@ -14,10 +14,10 @@ use rookery_domain::{
     principal::Caller,
 };
 
-use super::{recheck, refuse_bearer, resolve, session_cookie};
+use super::{recheck, refuse_bearer, resolve};
 use crate::{
     error::ApiError,
-    http::{client::RequestContext, csrf},
+    http::{client::RequestContext, cookie, csrf},
     state::AppState,
 };
 
@@ -290,7 +290,7 @@ permission!(SigningOut: "Anybody.", [], [Unauthorized Forbidden CsrfOriginMismat
     refuse_bearer(headers, "signed-in humans", state).await?;
     // Browsers leave the cookie out of what another site posts, and would take it back all the
     // same.
-    if session_cookie(headers, state.is_https()).is_some() || headers.contains_key(header::ORIGIN) {
+    if cookie::session::read(headers, state.is_https()).is_some() || headers.contains_key(header::ORIGIN) {
         csrf::check(&parts.method, headers, &state.public_url)?;
     }
     Self

@@ -2,13 +2,13 @@
 //! more: null apart from absence, a whole number that is written with a fraction, an object that is
 //! no array of its members, a word that is text.
 
-use std::{fmt, marker::PhantomData};
+use std::{collections::HashMap, fmt, marker::PhantomData};
 
 use rookery_domain::{if_match::VERSION_MAX, json, limits::BATCH_ROWS_MAX};
 use serde::{
     Deserialize, Deserializer,
     de::{
-        DeserializeOwned, Error, IntoDeserializer as _, MapAccess, SeqAccess, Visitor,
+        DeserializeOwned, Error, IgnoredAny, IntoDeserializer as _, MapAccess, SeqAccess, Visitor,
         value::MapAccessDeserializer,
     },
 };
@@ -23,6 +23,13 @@ pub fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
+}
+
+/// By which of its names a body has the member that has two of them: serde does not tell. The first,
+/// where it has none.
+pub fn name_sent(body: &[u8], [name, second]: [&'static str; 2]) -> &'static str {
+    let members: HashMap<String, IgnoredAny> = serde_json::from_slice(body).unwrap_or_default();
+    if members.contains_key(second) { second } else { name }
 }
 
 /// A member that must be there, and may be null: without this, serde takes an absent one for null.

@@ -1,4 +1,4 @@
-//! The session cookie as it is set and cleared: bound to the site's origin.
+//! The session cookie as it is read, set and cleared: bound to the site's origin.
 
 use http::{HeaderMap, HeaderValue, header};
 use rookery_actors::{Directory, directory::SignedIn};
@@ -6,12 +6,18 @@ use rookery_domain::secret::{Secret, SecretKind};
 
 use crate::{
     http::{
-        auth::{session_cookie, session_cookie_name},
+        auth::{SESSION_COOKIE, SESSION_COOKIE_PLAIN},
         cookie::{self, Cookie},
         csrf,
     },
     state::State,
 };
+
+/// The session that a request brings in it, valid or not.
+#[must_use]
+pub fn read(headers: &HeaderMap, https: bool) -> Option<&str> {
+    cookie::read(headers, name(https))
+}
 
 /// Gives the browser the cookie of who has just signed in; the session of the cookie that this overwrites
 /// ends.
@@ -22,7 +28,7 @@ pub async fn begin(
     state: &State,
 ) {
     let https = state.is_https();
-    if let Some(before) = session_cookie(request, https) {
+    if let Some(before) = read(request, https) {
         state.rooms.directory.replace_session(before, signed_in.human.id).await;
     }
     set(response, signed_in.secret.expose(), https);
@@ -42,7 +48,7 @@ pub fn clear(headers: &mut HeaderMap, https: bool) {
 /// Not with an answer that a shared cache may keep, the cookie included.
 pub fn renew(request: &HeaderMap, response: &mut HeaderMap, state: &State) {
     let https = state.is_https();
-    if let Some(secret) = session_cookie(request, https)
+    if let Some(secret) = read(request, https)
         && !response.contains_key(header::SET_COOKIE)
         && !is_shared(response)
         && state.rooms.directory.renews_cookie(secret)
@@ -85,6 +91,10 @@ pub fn is_not_kept(request: &HeaderMap) -> bool {
     csrf::is_led_from_here(request) && !request.contains_key(header::COOKIE)
 }
 
-fn cookie(https: bool) -> Cookie<'static> {
-    Cookie { name: session_cookie_name(https), path: "/", https }
+const fn name(https: bool) -> &'static str {
+    if https { SESSION_COOKIE } else { SESSION_COOKIE_PLAIN }
+}
+
+const fn cookie(https: bool) -> Cookie<'static> {
+    Cookie { name: name(https), path: "/", https }
 }

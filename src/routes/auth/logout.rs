@@ -9,11 +9,7 @@ use rookery_domain::ErrorCode;
 
 use crate::{
     error::ApiResult,
-    http::{
-        auth::{permission::SigningOut, session_cookie},
-        body::Nothing,
-        cookie,
-    },
+    http::{auth::permission::SigningOut, body::Nothing, cookie::session},
     state::AppState,
 };
 
@@ -35,11 +31,10 @@ pub async fn logout(
     _: Nothing,
 ) -> ApiResult<Response> {
     let https = state.is_https();
-    let secret = session_cookie(&headers, https);
-    if let Some(secret) = secret {
+    if let Some(secret) = session::read(&headers, https) {
         state.rooms.directory.sign_out(secret).await?;
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
-    cookie::session::clear(response.headers_mut(), https);
+    session::clear(response.headers_mut(), https);
     Ok(response)
 }

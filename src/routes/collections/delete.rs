@@ -9,13 +9,10 @@ use super::{
     app_request::AppRequest,
     bodies::DeleteBody,
     callers::Callers,
-    parameters::{RowPath, VersionParams, if_match},
+    parameters::{RowPath, SeenVersion},
     schema::RowRecord,
 };
-use crate::{
-    error::ApiResult,
-    http::{body::OptionalJson, conditional::IfMatchHeader, params::StrictQuery},
-};
+use crate::{error::ApiResult, http::body::OptionalJson};
 
 /// What the delete itself may answer.
 pub const ERRORS: &[ErrorCode] = &[
@@ -39,23 +36,18 @@ pub const ERRORS: &[ErrorCode] = &[
     delete,
     path = "/v1/apps/{id}/collections/{name}/{key}",
     tag = "Rows",
-    params(
-        ("If-Match" = Option<String>, Header,
-            description = "The `ETag` that you have seen, or the version. A weak tag matches nothing."),
-        VersionParams,
-    ),
+    params(SeenVersion),
     request_body = Option<DeleteBody>,
     responses((status = 200, description = "The row with its new version.", body = RowRecord))
 )]
 pub(crate) async fn delete_row<C: Callers>(
     caller: C::Writer,
     row: RowPath,
-    StrictQuery(params): StrictQuery<VersionParams>,
-    version: IfMatchHeader,
+    seen: SeenVersion,
     OptionalJson(body): OptionalJson<DeleteBody>,
 ) -> ApiResult<Response> {
     let request: AppRequest = caller.into();
-    let if_match = if_match(version, &params, body.if_match)?;
+    let if_match = seen.with_body(body.if_match)?;
     let op = Op::Delete {
         collection: row.collection.into(),
         target: RowTarget { key: row.key.into(), if_match },

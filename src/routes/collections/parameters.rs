@@ -17,7 +17,7 @@ use crate::{
         client::RequestContext,
         conditional::IfMatchHeader,
         idempotency::IdempotencyKey,
-        params::{self, optional_header, single_header},
+        params::{self, StrictQuery, optional_header, single_header},
     },
     state::AppState,
 };
@@ -105,17 +105,6 @@ pub(crate) struct GetParams {
     pub(crate) include_deleted: Option<bool>,
 }
 
-/// Which version a write has seen.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct VersionParams {
-    /// The row's version; as good as `If-Match`.
-    #[serde(default, deserialize_with = "version_in_query")]
-    #[param(maximum = 9_223_372_036_854_775_807_i64)]
-    pub(crate) if_match: Option<u64>,
-}
-
 /// Whether a change is only tried.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -125,26 +114,61 @@ pub(crate) struct DryRunParams {
     pub(crate) dry_run: Option<bool>,
 }
 
-/// What a write demands of the row's version, from header, query and body, which must agree. The
-/// header may name the row's whole tag, so it counts where it is there.
-pub(crate) fn if_match(
-    header: IfMatchHeader,
-    query: &VersionParams,
-    body: Option<u64>,
-) -> Result<Option<IfMatch>> {
-    let [query, body] = [query.if_match, body].map(|given| given.map(IfMatch::version));
-    let places = [
-        ("the header If-Match", header.0),
-        ("the query's `if_match`", query),
-        ("the body's `if_match`", body),
-    ];
-    let mut given = places.into_iter().filter_map(|(place, given)| Some((place, given?)));
-    let Some((first, condition)) = given.next() else { return Ok(None) };
-    match given.find(|(_, other)| other.versions() != condition.versions()) {
-        Some((second, _)) => {
-            Err(Error::invalid(format!("{first} and {second} name different versions")))
+/// Which version of the row a write has seen, by its header and its query.
+#[derive(Debug)]
+pub(crate) struct SeenVersion {
+    header: Option<IfMatch>,
+    query: Option<u64>,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct VersionParams {
+    /// The row's version; as good as `If-Match`.
+    #[serde(default, deserialize_with = "version_in_query")]
+    #[param(maximum = 9_223_372_036_854_775_807_i64)]
+    if_match: Option<u64>,
+}
+
+impl IntoParams for SeenVersion {
+    fn into_params(place: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let what = "The `ETag` that you have seen, or the version. A weak tag matches nothing.";
+        let mut all = vec![optional_header("If-Match", what)];
+        all.extend(VersionParams::into_params(place));
+        all
+    }
+}
+
+impl FromRequestParts<AppState> for SeenVersion {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let StrictQuery(VersionParams { if_match: query }) =
+            StrictQuery::from_request_parts(parts, state).await?;
+        let IfMatchHeader(header) = IfMatchHeader::from_request_parts(parts, state).await?;
+        Ok(Self { header, query })
+    }
+}
+
+impl SeenVersion {
+    /// What the write demands of the row's version, by its body too: the places must agree. The header
+    /// may name the row's whole tag, so it counts where it is there.
+    pub(crate) fn with_body(self, body: Option<u64>) -> Result<Option<IfMatch>> {
+        let [query, body] = [self.query, body].map(|given| given.map(IfMatch::version));
+        let places = [
+            ("the header If-Match", self.header),
+            ("the query's `if_match`", query),
+            ("the body's `if_match`", body),
+        ];
+        let mut given = places.into_iter().filter_map(|(place, given)| Some((place, given?)));
+        let Some((first, condition)) = given.next() else { return Ok(None) };
+        match given.find(|(_, other)| other.versions() != condition.versions()) {
+            Some((second, _)) => {
+                Err(Error::invalid(format!("{first} and {second} name different versions")))
+            }
+            None => Ok(Some(condition)),
         }
-        None => Ok(Some(condition)),
     }
 }
 

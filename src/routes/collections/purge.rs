@@ -10,14 +10,10 @@ use super::{
     app_request::AppRequest,
     bodies::DeleteBody,
     callers::Callers,
-    parameters::{RowPath, VersionParams, if_match},
+    parameters::{RowPath, SeenVersion},
     schema::TombstoneRecord,
 };
-use crate::{
-    error::ApiResult,
-    http::{body::OptionalJson, conditional::IfMatchHeader, params::StrictQuery},
-    state::AppState,
-};
+use crate::{error::ApiResult, http::body::OptionalJson, state::AppState};
 
 /// What the purge itself may answer.
 pub const ERRORS: &[ErrorCode] = &[
@@ -39,11 +35,7 @@ pub const ERRORS: &[ErrorCode] = &[
     delete,
     path = "/v1/apps/{id}/collections/{name}/{key}/purge",
     tag = "Rows",
-    params(
-        ("If-Match" = Option<String>, Header,
-            description = "The `ETag` that you have seen, or the version. A weak tag matches nothing."),
-        VersionParams,
-    ),
+    params(SeenVersion),
     request_body = Option<DeleteBody>,
     responses((status = 200, description = "What is left.", body = TombstoneRecord))
 )]
@@ -51,12 +43,11 @@ pub(crate) async fn purge_row<C: Callers>(
     caller: C::OwnWriter,
     State(state): State<AppState>,
     row: RowPath,
-    StrictQuery(params): StrictQuery<VersionParams>,
-    version: IfMatchHeader,
+    seen: SeenVersion,
     OptionalJson(body): OptionalJson<DeleteBody>,
 ) -> ApiResult<Response> {
     let AppRequest { app, caller, .. } = caller.into();
-    let if_match = if_match(version, &params, body.if_match)?;
+    let if_match = seen.with_body(body.if_match)?;
     let target = RowTarget { key: row.key.into(), if_match };
     let left = app.purge_row(&caller, &row.collection, target).await?;
     state.screenshots.forget(&app.record());

@@ -9,13 +9,10 @@ use super::{
     app_request::AppRequest,
     bodies::UpdateBody,
     callers::Callers,
-    parameters::{RowPath, VersionParams, if_match},
+    parameters::{RowPath, SeenVersion},
     schema::RowRecord,
 };
-use crate::{
-    error::ApiResult,
-    http::{body::ExactJson, conditional::IfMatchHeader, params::StrictQuery},
-};
+use crate::{error::ApiResult, http::body::ExactJson};
 
 /// What the update itself may answer.
 pub const ERRORS: &[ErrorCode] = &[
@@ -42,26 +39,21 @@ pub const ERRORS: &[ErrorCode] = &[
     patch,
     path = "/v1/apps/{id}/collections/{name}/{key}",
     tag = "Rows",
-    params(
-        ("If-Match" = Option<String>, Header,
-            description = "The `ETag` that you have seen, or the version. A weak tag matches nothing."),
-        VersionParams,
-    ),
+    params(SeenVersion),
     request_body = UpdateBody,
     responses((status = 200, description = "The row after the update.", body = RowRecord))
 )]
 pub(crate) async fn update_row<C: Callers>(
     caller: C::Writer,
     row: RowPath,
-    StrictQuery(params): StrictQuery<VersionParams>,
-    version: IfMatchHeader,
+    seen: SeenVersion,
     body: ExactJson<UpdateBody>,
 ) -> ApiResult<Response> {
     let request: AppRequest = caller.into();
     let ExactJson { value, bytes } = body;
     let edit = RowEdit {
         replace: value.replace,
-        if_match: if_match(version, &params, value.if_match)?,
+        if_match: seen.with_body(value.if_match)?,
         data: value.into_data(),
     };
     let op = Op::Update { collection: row.collection.into(), key: row.key.into(), edit };

@@ -48,9 +48,10 @@ pub async fn remove(
     StrictQuery(which): StrictQuery<WhichDomain>,
     _: Nothing,
 ) -> ApiResult<StatusCode> {
+    let AppOwner { app, caller, .. } = owner;
     let domains = &state.rooms.domains;
     let name = which.domain.as_deref().map(|name| custom.parse(name)).transpose()?;
-    let mut found = domains.list(owner.app.id()).await?;
+    let mut found = domains.list(app.id()).await?;
     if found.is_empty() {
         return Err(none_bound().into());
     }
@@ -66,7 +67,7 @@ pub async fn remove(
         // The serving one last: meanwhile the others lead to what still works.
         for (removed, domain) in found.iter().rev().enumerate() {
             let failed = |error: Error| if removed > 0 { error.after_change() } else { error };
-            custom.remove(&domains, domain).await.map_err(failed)?;
+            custom.remove(&domains, &app, caller.account(), domain).await.map_err(failed)?;
         }
         Ok(())
     })

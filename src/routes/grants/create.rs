@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{extract::State, response::Response};
 use rookery_actors::app::{
-    access_ops::{self, AccessOp, AccessReply},
+    access_ops::{self, AccessOp, AccessReply, NamedRole},
     message::{AppOp, Op, Reply},
 };
 use rookery_domain::{
@@ -23,7 +23,10 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::AppOwner,
-        body::{BodyBound, RequestBody, StrictJson, strict::whole},
+        body::{
+            BodyBound, ExactJson, RequestBody,
+            strict::{name_sent, whole},
+        },
         idempotency::{IdempotencyKey, answer_once},
         reply::Created,
     },
@@ -78,7 +81,7 @@ pub async fn create(
     owner: AppOwner,
     State(state): State<AppState>,
     key: IdempotencyKey,
-    StrictJson(body): StrictJson<NewGrant>,
+    ExactJson { value: body, bytes }: ExactJson<NewGrant>,
 ) -> ApiResult<Response> {
     let now = state.clock.now();
     let AppOwner { app, caller, .. } = owner;
@@ -86,7 +89,10 @@ pub async fn create(
     let new = access_ops::NewGrant {
         id: GrantId::new(),
         hash: token.hash(),
-        role: body.role.as_str().into(),
+        role: NamedRole {
+            name: body.role.as_str().into(),
+            field: name_sent(&bytes, ["role", "custom_role"]),
+        },
         max_uses: body.max_uses,
         expiry: Expiry::of(body.expires_at, body.expires_in_s)?,
     };

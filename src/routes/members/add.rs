@@ -15,12 +15,12 @@ use rookery_domain::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::record::MemberBody;
+use super::{named_role, record::MemberBody};
 use crate::{
     error::ApiResult,
     http::{
         auth::permission::AppOwner,
-        body::{BodyBound, RequestBody, StrictJson},
+        body::{BodyBound, ExactJson, RequestBody},
         idempotency::{IdempotencyKey, answer_once},
         reply::Created,
     },
@@ -63,13 +63,14 @@ pub async fn add(
     owner: AppOwner,
     State(state): State<AppState>,
     key: IdempotencyKey,
-    StrictJson(body): StrictJson<NewMember>,
+    ExactJson { value: body, bytes }: ExactJson<NewMember>,
 ) -> ApiResult<Response> {
     let email = Email::parse(&body.email)?;
     let AppOwner { app, caller, .. } = owner;
     let adder = caller.account();
     let id = app.id();
     let request = key.request(caller.principal(), &["POST members", &id.to_string()], &body);
+    let role = body.custom_role.map(|name| named_role(&name, &bytes));
     let shown = move |(member, human): &(Arc<Member>, Arc<Human>)| Created {
         location: format!("/v1/apps/{id}/members/{}", member.human),
         record: MemberBody::of_human(member, Some(human)),
@@ -82,7 +83,7 @@ pub async fn add(
             return Ok(Idempotent::Replayed(first));
         }
         to_the_end(async move {
-            let (directory, role) = (&state.rooms.directory, body.custom_role.as_deref());
+            let directory = &state.rooms.directory;
             let invited = state.rooms.control().invitation(directory, &app, &email, role).await?;
             let (invited, op) = invited;
             let human = invited.human.clone();

@@ -9,12 +9,12 @@ use rookery_domain::{Error, ErrorCode, id::HumanId};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::record::MemberBody;
+use super::{named_role, record::MemberBody};
 use crate::{
     error::ApiResult,
     http::{
         auth::permission::AppOwner,
-        body::{BodyBound, RequestBody, StrictJson, strict::given},
+        body::{BodyBound, ExactJson, RequestBody, strict::given},
         params::PathId,
     },
     state::AppState,
@@ -49,10 +49,10 @@ pub async fn update(
     owner: AppOwner,
     State(state): State<AppState>,
     PathId(human): PathId<HumanId>,
-    StrictJson(body): StrictJson<UpdateMember>,
+    ExactJson { value: body, bytes }: ExactJson<UpdateMember>,
 ) -> ApiResult<Json<MemberBody>> {
     let AppOwner { app, caller, .. } = owner;
-    let custom_role = body.custom_role.map(Into::into);
+    let custom_role = body.custom_role.map(|name| named_role(&name, &bytes));
     let op = Op::App(AppOp::Access(AccessOp::SetMemberRole { human, custom_role }));
     match app.apply(caller, op).await? {
         Reply::Access(AccessReply::Member(member)) => {

@@ -285,7 +285,11 @@ fn common(state: &AppState, app: &AppRecord, pages: &ReadyPages, is_gzip: bool) 
 /// The headers that fence the app in.
 fn policy(state: &AppState, app: &AppRecord, pages: &ReadyPages) -> HeaderMap {
     let origins = &state.origins;
-    let mut policy = PagePolicy::of_manifest(&pages.manifest, app.unrestricted, origins.is_https());
+    let mut policy = PagePolicy {
+        unrestricted: app.unrestricted,
+        https: origins.is_https(),
+        ..PagePolicy::of_manifest(&pages.manifest)
+    };
     if let Some(provider) = &state.siteverify
         && pages.manifest.collections.values().any(|collection| collection.challenge)
     {

@@ -46,7 +46,7 @@ use serde::de::DeserializeOwned;
 
 use self::form_account::FormAccount;
 use crate::{
-    http::{auth::session_cookie, body::read_within, params::form_fields, reply::see_other},
+    http::{body::read_within, cookie, params::form_fields, reply::see_other},
     pages::shell::{self, Shell},
     state::State,
 };
@@ -59,8 +59,8 @@ pub(in crate::routes) fn visitor(
     state: &State,
     headers: &HeaderMap,
 ) -> Result<Option<SessionHolder>> {
-    match session_cookie(headers, state.is_https()) {
-        Some(cookie) => state.rooms.directory.session(cookie),
+    match cookie::session::read(headers, state.is_https()) {
+        Some(secret) => state.rooms.directory.session(secret),
         None => Ok(None),
     }
 }

@@ -2,22 +2,20 @@
 //! visitor of this app.
 
 use axum::{extract::State, response::Response};
-use http::{HeaderMap, Uri};
 use rookery_actors::directory::{CameBy, Participant};
 use rookery_domain::{Error, ErrorCode, access::Tier, redirect::ReturnPath};
 use serde::Deserialize;
 
-use super::{replaced, see_other, welcome};
+use super::{Asker, replaced, see_other, welcome};
 use crate::{
     error::ApiResult,
     http::{
         auth::visitor::{Arriving, Following},
-        client::RequestContext,
         cookie, csrf,
         params::StrictQuery,
         prefetch::{Speculative, untouched},
     },
-    routes::page::{Refusal, refuse, status_page},
+    routes::page::{Refusal, status_page},
     state::AppState,
 };
 
@@ -43,11 +41,9 @@ pub struct Callback {
 /// browser as a page); `invalid_request` for a return path that leads elsewhere.
 pub async fn callback(
     Following(arriving): Following,
-    context: RequestContext,
+    asker: Asker,
     State(state): State<AppState>,
     Speculative(looking): Speculative,
-    uri: Uri,
-    headers: HeaderMap,
     StrictQuery(query): StrictQuery<Callback>,
 ) -> ApiResult<Response> {
     let return_to = query.return_to.as_deref().filter(|path| !path.is_empty());
@@ -59,7 +55,7 @@ pub async fn callback(
     let directory = &state.rooms.directory;
     // Nobody is to be made to use the app as somebody else by a page that it looks at.
     let human = before.and_then(|before| before.came_by.human());
-    if csrf::is_led_from_elsewhere(&headers)
+    if csrf::is_led_from_elsewhere(&asker.headers)
         && let Some(grant) = query.grant.as_deref()
         && directory.is_grant_of_another(grant, human).await?
     {
@@ -67,10 +63,10 @@ pub async fn callback(
         if let Some(before) = signed_in
             && arriving.app.standing(&arriving.caller_of(before)).await.is_ok()
         {
-            return Ok(status_page(&state, &context, &uri, Refusal::AnotherAccount));
+            return Ok(status_page(&state, &asker.context, &asker.uri, Refusal::AnotherAccount));
         }
-        if !cookie::sign_in::began_here(&headers, query.state.as_deref(), &state) {
-            return Ok(status_page(&state, &context, &uri, Refusal::UnaskedSignIn));
+        if !cookie::sign_in::began_here(&asker.headers, query.state.as_deref(), &state) {
+            return Ok(status_page(&state, &asker.context, &asker.uri, Refusal::UnaskedSignIn));
         }
     }
     // Whoever came by the share link keeps what it opened.
@@ -82,7 +78,7 @@ pub async fn callback(
     let visit = match redeemed {
         Ok(visit) => visit,
         Err(error) if error.code == ErrorCode::GrantInvalid => {
-            return Ok(refuse(&state, &context, &uri, &headers, Refusal::SpentGrant(error)));
+            return Ok(asker.refuse(&state, Refusal::SpentGrant(error)));
         }
         Err(error) => return Err(error.into()),
     };

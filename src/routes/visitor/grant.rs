@@ -1,7 +1,6 @@
 //! `/s/grant/{token}` on an app's origin: the link that makes visitors with a custom role.
 
 use axum::{extract::State, response::Response};
-use http::{HeaderMap, Uri};
 use rookery_actors::directory::CameBy;
 use rookery_domain::{
     Result,
@@ -10,17 +9,16 @@ use rookery_domain::{
     secret::{Secret, SecretKind},
 };
 
-use super::{asked_here, came_in, insider, refused, see_other};
+use super::{Asker, asked_here, came_in, insider, see_other};
 use crate::{
     error::ApiResult,
     http::{
         auth::visitor::{Arriving, Following},
-        client::RequestContext,
         params::Path,
         prefetch::{Speculative, is_link_preview, untouched},
     },
     pages::status::Insider,
-    routes::page::{Refusal, refuse},
+    routes::page::Refusal,
     state::AppState,
 };
 
@@ -34,28 +32,26 @@ use crate::{
 /// browser as a page).
 pub async fn grant(
     Following(arriving): Following,
-    context: RequestContext,
+    asker: Asker,
     State(state): State<AppState>,
     Speculative(looking): Speculative,
-    uri: Uri,
-    headers: HeaderMap,
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
-    let show = |refusal| Ok(refuse(&state, &context, &uri, &headers, refusal));
+    let show = |refusal| Ok(asker.refuse(&state, refusal));
     if let Err(error) = arriving.check_state(Tier::Visitor, false) {
         return show(error.into());
     }
-    if looking || is_link_preview(&headers) {
+    if looking || is_link_preview(&asker.headers) {
         return Ok(untouched());
     }
-    let who = insider(&arriving, &headers).await?.filter(|who| *who != Insider::Holder);
+    let who = insider(&arriving, &asker.headers).await?.filter(|who| *who != Insider::Holder);
     if let Some(who) = who
         && lets_in(&arriving, &token).await?
     {
         return show(Refusal::AlreadyIn(who));
     }
     let entered = enter(&arriving, &state, &token).await;
-    entered.or_else(|error| refused(&state, &context, &uri, &headers, error))
+    entered.or_else(|error| asker.refused(&state, error))
 }
 
 /// Lets whoever sends the form of [`grant`]'s page in by the link.
@@ -64,15 +60,13 @@ pub async fn grant(
 /// `csrf_origin_mismatch` for a form of another page; those of [`grant`].
 pub async fn accept(
     Following(arriving): Following,
-    context: RequestContext,
+    asker: Asker,
     State(state): State<AppState>,
-    uri: Uri,
-    headers: HeaderMap,
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
-    asked_here(&arriving, &state, &headers)?;
+    asked_here(&arriving, &state, &asker.headers)?;
     let entered = enter(&arriving, &state, &token).await;
-    entered.or_else(|error| refused(&state, &context, &uri, &headers, error))
+    entered.or_else(|error| asker.refused(&state, error))
 }
 
 /// Spends a use of the link, unless the visitor is here by it.

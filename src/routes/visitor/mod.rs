@@ -16,8 +16,8 @@ pub mod session;
 pub mod share;
 pub mod sign_in;
 
-use axum::response::Response;
-use http::{HeaderMap, HeaderValue, Method, Uri, header};
+use axum::{extract::FromRequestParts, response::Response};
+use http::{HeaderMap, HeaderValue, Method, Uri, header, request::Parts};
 use rookery_actors::directory::{Arrival, Visit};
 use rookery_domain::{ErrorCode, Result, access::Tier};
 
@@ -25,7 +25,7 @@ use crate::{
     error::{ApiError, ApiResult},
     http::{accept, auth::visitor::Arriving, client::RequestContext, cookie, csrf, reply},
     pages::status::Insider,
-    routes::page::refuse,
+    routes::page::{Refusal, refuse},
     state::AppState,
 };
 
@@ -65,17 +65,34 @@ fn asked_here(arriving: &Arriving, state: &AppState, headers: &HeaderMap) -> Res
     arriving.check_state(Tier::Visitor, false)
 }
 
-/// What a link that does not let in is answered: to a browser by a page of its own.
-fn refused(
-    state: &AppState,
-    context: &RequestContext,
-    uri: &Uri,
-    headers: &HeaderMap,
-    error: ApiError,
-) -> ApiResult<Response> {
-    match error.error.code {
-        ErrorCode::GrantInvalid => Ok(refuse(state, context, uri, headers, error.error.into())),
-        _ => Err(error),
+/// Who follows a link, and which, as far as a refusal depends on it.
+pub struct Asker {
+    context: RequestContext,
+    uri: Uri,
+    headers: HeaderMap,
+}
+
+impl FromRequestParts<AppState> for Asker {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let context = RequestContext::from_request_parts(parts, state).await?;
+        Ok(Self { context, uri: parts.uri.clone(), headers: parts.headers.clone() })
+    }
+}
+
+impl Asker {
+    /// Answers a refusal: to a browser by a page.
+    fn refuse(&self, state: &AppState, refusal: Refusal) -> Response {
+        refuse(state, &self.context, &self.uri, &self.headers, refusal)
+    }
+
+    /// What a link that does not let in is answered.
+    fn refused(&self, state: &AppState, error: ApiError) -> ApiResult<Response> {
+        match error.error.code {
+            ErrorCode::GrantInvalid => Ok(self.refuse(state, error.error.into())),
+            _ => Err(error),
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::{extract::State, response::Response};
-use http::{HeaderMap, Uri};
 use rookery_actors::directory::{Arrival, CameBy};
 use rookery_domain::{
     Error, ErrorCode, Result,
@@ -12,16 +11,15 @@ use rookery_domain::{
     secret::{Secret, SecretKind},
 };
 
-use super::{asked_here, come_in, insider, refused, see_other};
+use super::{Asker, asked_here, come_in, insider, see_other};
 use crate::{
     error::ApiResult,
     http::{
         auth::visitor::{Arriving, Following},
-        client::RequestContext,
         params::Path,
         prefetch::{Speculative, untouched},
     },
-    routes::page::{Refusal, refuse},
+    routes::page::Refusal,
     state::AppState,
 };
 
@@ -34,14 +32,12 @@ use crate::{
 /// app is not private (to a browser as a page).
 pub async fn preview(
     Following(arriving): Following,
-    context: RequestContext,
+    asker: Asker,
     State(state): State<AppState>,
     Speculative(looking): Speculative,
-    uri: Uri,
-    headers: HeaderMap,
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
-    let show = |refusal| Ok(refuse(&state, &context, &uri, &headers, refusal));
+    let show = |refusal| Ok(asker.refuse(&state, refusal));
     if let Err(error) = arriving.check_state(Tier::Visitor, false) {
         return show(error.into());
     }
@@ -52,7 +48,7 @@ pub async fn preview(
     if looking {
         return Ok(untouched());
     }
-    match insider(&arriving, &headers).await? {
+    match insider(&arriving, &asker.headers).await? {
         Some(who) => show(Refusal::AlreadyIn(who)),
         None => enter(&arriving, &state, &preview).await,
     }
@@ -64,16 +60,14 @@ pub async fn preview(
 /// `csrf_origin_mismatch` for a form of another page; those of [`preview`].
 pub async fn accept(
     Following(arriving): Following,
-    context: RequestContext,
+    asker: Asker,
     State(state): State<AppState>,
-    uri: Uri,
-    headers: HeaderMap,
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
-    asked_here(&arriving, &state, &headers)?;
+    asked_here(&arriving, &state, &asker.headers)?;
     match in_force(&arriving, &token).await {
         Ok(preview) => enter(&arriving, &state, &preview).await,
-        Err(error) => refused(&state, &context, &uri, &headers, error.into()),
+        Err(error) => asker.refused(&state, error.into()),
     }
 }
 

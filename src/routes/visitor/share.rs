@@ -1,7 +1,6 @@
 //! `/s/share/{token}` on an app's origin: the link that opens an app with visibility `link`.
 
 use axum::{extract::State, response::Response};
-use http::{HeaderMap, Uri};
 use rookery_actors::directory::{Arrival, Participant};
 use rookery_domain::{
     access::Tier,
@@ -10,16 +9,15 @@ use rookery_domain::{
     secret::{Secret, SecretHash, SecretKind},
 };
 
-use super::{come_in, see_other, welcome};
+use super::{Asker, come_in, see_other, welcome};
 use crate::{
     error::ApiResult,
     http::{
         auth::visitor::{Arriving, Following},
-        client::RequestContext,
         params::Path,
         prefetch::{Speculative, untouched},
     },
-    routes::page::{Outsider, Refusal, refuse},
+    routes::page::{Outsider, Refusal},
     state::AppState,
 };
 
@@ -31,15 +29,13 @@ use crate::{
 /// as a page).
 pub async fn share(
     Following(arriving): Following,
-    context: RequestContext,
+    asker: Asker,
     State(state): State<AppState>,
     Speculative(looking): Speculative,
-    uri: Uri,
-    headers: HeaderMap,
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
     if let Err(error) = arriving.check_state(Tier::Visitor, false) {
-        return Ok(refuse(&state, &context, &uri, &headers, error.into()));
+        return Ok(asker.refuse(&state, error.into()));
     }
     let record = arriving.app.record();
     let link = in_force(&record, &token);
@@ -49,7 +45,7 @@ pub async fn share(
         Visibility::Link | Visibility::Public => None,
     };
     if let Some(refusal) = refusal {
-        return Ok(refuse(&state, &context, &uri, &headers, refusal));
+        return Ok(asker.refuse(&state, refusal));
     }
     if looking {
         return Ok(untouched());

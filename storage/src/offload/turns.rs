@@ -63,23 +63,26 @@ impl Turns {
         Arc::new(Self(Mutex::new(queues)))
     }
 
+    /// A permit, if there is a free one.
     pub(super) fn try_take(self: &Arc<Self>) -> Option<Permit> {
-        let mut queues = self.0.lock();
-        queues.free = queues.free.checked_sub(1)?;
-        Some(Permit(Some(self.clone())))
+        self.take_free(&mut self.0.lock())
     }
 
     /// A permit when it is the turn of `name`; none when too many wait there already.
     pub(super) async fn take(self: &Arc<Self>, name: u64) -> Option<Permit> {
         let permit = {
             let mut queues = self.0.lock();
-            if let Some(left) = queues.free.checked_sub(1) {
-                queues.free = left;
-                return Some(Permit(Some(self.clone())));
+            match self.take_free(&mut queues) {
+                Some(permit) => return Some(permit),
+                None => queues.enqueue(name)?,
             }
-            queues.enqueue(name)?
         };
         permit.await.ok()
+    }
+
+    fn take_free(self: &Arc<Self>, queues: &mut Queues) -> Option<Permit> {
+        queues.free = queues.free.checked_sub(1)?;
+        Some(Permit(Some(self.clone())))
     }
 
     pub(super) fn waits(&self) -> Waits {

@@ -85,9 +85,14 @@ contract! {
         assert_eq!(bind(db, &late).await, BindOutcome::Taken);
         assert_eq!(bind(db, &domain(winner.app, "www.example.com", 99)).await, BindOutcome::Exists);
 
+        // It stays when somebody else asks, as one does who gave the app away just now.
+        let eve = human(db, "eve@example.com").await.id;
+        assert_eq!(domains::remove(db, winner.clone(), eve).await.unwrap(), None);
+        assert_eq!(domains::proven(db).await.unwrap(), std::slice::from_ref(&winner));
+
         // When it goes, the name is free again.
         for _ in 0..2 {
-            assert_eq!(domains::remove(db, winner.clone()).await.unwrap(), []);
+            assert_eq!(domains::remove(db, winner.clone(), ada).await.unwrap(), Some(vec![]));
         }
         assert!(!prove(db, &winner).await, "its binding is gone");
         assert!(prove(db, loser).await);
@@ -187,11 +192,12 @@ contract! {
             edge_id: Some(edge_id.into()),
             ..domain.clone()
         };
-        domains::remove(db, read(&known, "e1")).await.unwrap();
-        domains::remove(db, read(&renamed, "before")).await.unwrap();
+        for read in [read(&known, "e1"), read(&renamed, "before")] {
+            assert!(domains::remove(db, read, ada).await.unwrap().is_some());
+        }
         // Another request makes it known meanwhile, or has done so and notes it last.
         domains::set_edge(db, late.id, "e3".into()).await.unwrap();
-        assert_eq!(domains::remove(db, late.clone()).await.unwrap(), []);
+        assert_eq!(domains::remove(db, late.clone(), ada).await.unwrap(), Some(vec![]));
         domains::set_edge(db, late.id, "e4".into()).await.unwrap();
         assert_eq!(domains::leftovers(db, "", 10).await.unwrap(), ["e2", "e3", "e4"]);
     }

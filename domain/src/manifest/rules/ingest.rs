@@ -13,6 +13,7 @@ use super::{Area, each};
 use crate::{
     ErrorCode, Result,
     manifest::{
+        Mode,
         members::{Members, Scope, is_dot_path, is_field, no_such_field},
         model::Collection,
         shape::TopLevel,
@@ -168,8 +169,7 @@ fn map(
         members.refuse("map", "must map at least one field");
         return None;
     }
-    // One that was admitted before is not judged anew.
-    let is_short = |text: &str| text.chars().count() <= PATH_CHARS_MAX;
+    let is_short = |text: &str| scope.mode == Mode::Trust || text.chars().count() <= PATH_CHARS_MAX;
     let mut map = BTreeMap::new();
     for (field, source) in fields {
         let path = at(&path, field);
@@ -180,7 +180,7 @@ fn map(
             continue;
         }
         match source.as_str() {
-            Some(text) if is_dot_path(text) && (scope.carried || is_short(text)) => {
+            Some(text) if is_dot_path(text) && is_short(text) => {
                 map.insert(field.as_str().into(), text.into());
             }
             Some(text) if is_dot_path(text) => {

@@ -8,6 +8,7 @@ use super::{Area, Trigger, body, each, subject, trigger};
 use crate::{
     ErrorCode, Result,
     manifest::{
+        Mode,
         members::{Members, Scope},
         model::{Collection, Visibility},
         shape::TopLevel,
@@ -138,7 +139,7 @@ fn targets(
         match target(text, collection, scope) {
             Ok(_) if !named.insert(text) => {
                 // A rule that was admitted before goes on, and tells each once.
-                if !scope.carried {
+                if scope.mode == Mode::Check {
                     let message = format!("{} is named twice", quoted_text(text));
                     members.violations.push(path, message);
                 }
@@ -204,7 +205,7 @@ fn channels(
         let channel = match text {
             "email" => Channel::Email,
             "push" => {
-                if !scope.public && !scope.carried {
+                if !scope.public && scope.mode == Mode::Check {
                     refused.push.push(path.as_str(), PUSH_IS_PUBLIC);
                 }
                 Channel::Push

@@ -8,6 +8,7 @@ use super::{Area, body, subject, when};
 use crate::{
     json::whole,
     manifest::{
+        Mode,
         members::{Members, Scope, is_field, no_such_field},
         violations::{quoted, quoted_text},
     },
@@ -93,7 +94,7 @@ fn targets(members: &mut Members<'_, '_>, scope: &Scope<'_>) -> Box<[ScheduleTar
         };
         if !targets.contains(&target) {
             targets.push(target);
-        } else if !scope.carried {
+        } else if scope.mode == Mode::Check {
             // A rule that was admitted before goes on, and tells each once.
             members.violations.push(path, format!("{} is named twice", quoted_text(text)));
         }

@@ -49,7 +49,7 @@ pub(super) fn parse(mut members: Members<'_, '_>, scope: &Scope<'_>) -> Option<W
     let collection = members.collection(scope);
     let when = when::parse(&mut members, when::Kinds::LevelOrEdge, collection.as_deref(), scope);
     let text = members.text("url", URL_CHARS_MAX)?;
-    let url = match webhook_target(text, scope.carried) {
+    let url = match webhook_target(text, scope.mode) {
         Ok(url) => url,
         Err(message) => {
             members.refuse("url", naming_host(text, &message));

@@ -45,14 +45,13 @@ impl Decision<'_> {
         Ok(self.put_credential(credential))
     }
 
-    /// A second time changes nothing.
-    pub(super) fn pause_credential(
+    /// Pauses or resumes it; a second time changes nothing.
+    pub(super) fn set_credential_status(
         &mut self,
         id: CredentialId,
-        pause: bool,
+        status: CredentialStatus,
     ) -> Result<Arc<Credential>> {
         let before = self.credential(id)?;
-        let status = if pause { CredentialStatus::Paused } else { CredentialStatus::Active };
         if before.status == status {
             return Ok(before);
         }

@@ -21,9 +21,9 @@ use crate::app::{
 
 impl Decision<'_> {
     pub(super) fn mint_grant(&mut self, new: NewGrant) -> Result<Arc<Grant>> {
-        let expires_at =
-            new.expiry.map(|end| end.resolve(self.now, GRANT_TTL_S_MAX)).transpose()?;
-        self.check_role("role", &new.role)?;
+        let NewGrant { id, hash, role, max_uses, expiry } = new;
+        let expires_at = expiry.map(|end| end.resolve(self.now, GRANT_TTL_S_MAX)).transpose()?;
+        let role = self.declared(role)?;
         if self.working.root.record.unrestricted {
             let message = "this app is unrestricted, so it has no grant links: turn that off first";
             return Err(Error::new(ErrorCode::Conflict, message));
@@ -32,7 +32,6 @@ impl Decision<'_> {
             return Err(full(GRANTS_PER_APP_MAX, "grant links: revoke one"));
         }
         let created_at = self.working.next_time(self.now);
-        let NewGrant { id, hash, role, max_uses, expiry: _ } = new;
         let grant = Arc::new(Grant {
             id,
             hash,

@@ -12,7 +12,11 @@ use rookery_storage::commit::AccessWrite;
 use serde_json::json;
 
 use super::{full, not_found};
-use crate::app::{access_ops::AccessReply, decide::Decision, root::Root};
+use crate::app::{
+    access_ops::{AccessReply, NamedRole},
+    decide::Decision,
+    root::Root,
+};
 
 impl Root {
     /// `conflict` when the app has as many members as it may.
@@ -28,11 +32,9 @@ impl Decision<'_> {
     pub(super) fn add_member(
         &mut self,
         human: HumanId,
-        custom_role: Option<Arc<str>>,
+        custom_role: Option<NamedRole>,
     ) -> Result<Arc<Member>> {
-        if let Some(role) = &custom_role {
-            self.check_role("custom_role", role)?;
-        }
+        let custom_role = custom_role.map(|role| self.declared(role)).transpose()?;
         self.check_not_owner(human)?;
         if self.tables().member(human).is_some() {
             return Err(Error::new(ErrorCode::Conflict, "this human is a member already"));
@@ -47,13 +49,11 @@ impl Decision<'_> {
     pub(super) fn set_member_role(
         &mut self,
         human: HumanId,
-        custom_role: Option<Arc<str>>,
+        custom_role: Option<NamedRole>,
     ) -> Result<Arc<Member>> {
         self.check_not_owner(human)?;
         let before = self.tables().member(human).cloned().ok_or_else(|| not_found("member"))?;
-        if let Some(role) = &custom_role {
-            self.check_role("custom_role", role)?;
-        }
+        let custom_role = custom_role.map(|role| self.declared(role)).transpose()?;
         if before.custom_role == custom_role {
             return Ok(before);
         }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use rookery_domain::{
     Error, ErrorCode, Result,
+    credentials::CredentialStatus,
     event::{AccessEvent, EventType},
     text::quoted,
 };
@@ -21,7 +22,7 @@ use serde_json::Value;
 use super::Decision;
 use crate::app::{
     access::AccessTables,
-    access_ops::{AccessOp, AccessReply},
+    access_ops::{AccessOp, AccessReply, NamedRole},
     message::Reply,
     root::Root,
 };
@@ -43,10 +44,10 @@ impl Decision<'_> {
             AccessOp::RevokePreview { id } => self.revoke_preview(id)?,
             AccessOp::MintCredential(new) => AccessReply::Credential(self.mint_credential(new)?),
             AccessOp::PauseCredential { id } => {
-                AccessReply::Credential(self.pause_credential(id, true)?)
+                AccessReply::Credential(self.set_credential_status(id, CredentialStatus::Paused)?)
             }
             AccessOp::ResumeCredential { id } => {
-                AccessReply::Credential(self.pause_credential(id, false)?)
+                AccessReply::Credential(self.set_credential_status(id, CredentialStatus::Active)?)
             }
             AccessOp::RotateCredential { id, token, overlap_s } => {
                 AccessReply::Credential(self.rotate_credential(id, token, overlap_s)?)
@@ -78,18 +79,20 @@ impl Decision<'_> {
         );
     }
 
-    fn check_role(&self, member: &str, role: &str) -> Result<()> {
-        self.working.root.check_role(member, role)
+    /// The name of a role that the manifest declares.
+    fn declared(&self, role: NamedRole) -> Result<Arc<str>> {
+        self.working.root.check_role(&role)?;
+        Ok(role.name)
     }
 }
 
 impl Root {
     /// `invalid_request` unless the manifest declares the role.
-    pub(crate) fn check_role(&self, member: &str, role: &str) -> Result<()> {
-        if self.manifest.roles.contains_key(role) {
+    pub(crate) fn check_role(&self, NamedRole { name, field }: &NamedRole) -> Result<()> {
+        if self.manifest.roles.contains_key(name) {
             return Ok(());
         }
-        Err(Error::invalid(format!("`{member}`: the manifest declares no role {}", quoted(role))))
+        Err(Error::invalid(format!("`{field}`: the manifest declares no role {}", quoted(name))))
     }
 }
 
