@@ -151,7 +151,9 @@ const can = async (name, operation, row = null) => {
     answer.catch(() => { abilities = null; });
   }
   const { collections } = await abilities.answer;
-  const may = new Map(Object.entries(collections)).get(name)?.[operation] || 'none';
-  if (!row || may === 'all') return may !== 'none';
-  return ['creator', 'editor'].some((one) => may.includes(one) && row[one]?.id === me.id);
+  const lists = new Map(Object.entries(collections)).get(name);
+  const holds = (list = 'none') => (!row || list === 'all' ? list !== 'none'
+    : ['creator', 'editor'].some((one) => list.includes(one) && row[one]?.id === me.id));
+  // Whoever may not see a row changes none.
+  return holds(lists?.[operation]) && (!/^(up|de)/.test(operation) || holds(lists.read));
 };

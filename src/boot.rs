@@ -25,7 +25,7 @@ use tokio::runtime::Handle;
 
 pub use self::key::parse_key;
 use self::key::{make_key, server_key};
-use crate::config::Config;
+use crate::{config::Config, threads};
 
 /// Why the rooms could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -75,8 +75,7 @@ struct CommitThreads(Option<tokio::runtime::Runtime>);
 impl CommitThreads {
     /// As many as there are CPUs.
     fn start() -> io::Result<Self> {
-        let mut threads = tokio::runtime::Builder::new_multi_thread();
-        threads.thread_name("rookery-commits").enable_all().build().map(|it| Self(Some(it)))
+        threads::runtime("rookery-commits").map(|it| Self(Some(it)))
     }
 
     /// Starts the commit writer, on these threads where it has none of its own.

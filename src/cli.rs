@@ -4,6 +4,9 @@ use std::{
     io::Write as _,
     path::{Path, PathBuf},
     process::ExitCode,
+    sync::mpsc,
+    thread,
+    time::Duration,
 };
 
 use clap::{Parser, Subcommand};
@@ -17,10 +20,14 @@ use crate::{
         signal::{self, Signals},
     },
     terminal::{self, OpsArgs},
+    threads,
 };
 
 /// Why a process ends that can no longer keep anything.
 const BROKEN: &str = "the store is broken; nothing can be made durable any more";
+
+/// How long whoever reads what the process says is waited for.
+const READER_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Hosts small web apps that agents deploy.
 #[derive(Debug, Parser)]
@@ -105,7 +112,7 @@ pub fn run() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(line) => {
-            let _ = writeln!(std::io::stderr(), "rookery: {line}");
+            say(move || drop(writeln!(std::io::stderr(), "rookery: {line}")));
             ExitCode::FAILURE
         }
     }
@@ -130,9 +137,7 @@ fn run_once(
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, String> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
+    let runtime = threads::runtime("rookery")
         .map_err(|error| format!("cannot start the runtime: {error}"))?;
     runtime.block_on(async { signal::outlive_large_files() }).map_err(no_signals)?;
     Ok(runtime)
@@ -158,7 +163,8 @@ fn serve(file: Option<&Path>, demo: bool) -> Result<(), String> {
             _ = signals.stop() => return Ok(()),
         };
         // Nobody has to listen on standard output for the server to serve.
-        let _ = print(&greeting(&server));
+        let greeting = greeting(&server);
+        say(move || drop(print(&greeting)));
         let done = if demo { show(&server).await } else { Ok(()) };
         let ended = match done {
             Ok(()) => tokio::select! {
@@ -213,6 +219,19 @@ fn greeting(server: &server::Server) -> String {
         server.site_address(),
         server.ops_address(),
     )
+}
+
+/// Has `write` write, and waits a moment for it: a terminal may be stopped and a pipe be full, and whether
+/// the server serves or ends does not depend on either.
+fn say(write: impl FnOnce() + Send + 'static) {
+    let (written, hears) = mpsc::channel();
+    let thread = thread::Builder::new().spawn(move || {
+        write();
+        let _ = written.send(());
+    });
+    if thread.is_ok() {
+        let _ = hears.recv_timeout(READER_PATIENCE);
+    }
 }
 
 fn print(text: &str) -> Result<(), String> {

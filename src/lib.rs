@@ -32,6 +32,7 @@ pub mod siteverify;
 pub mod state;
 mod task;
 pub mod terminal;
+mod threads;
 pub mod traces;
 
 pub use server::{Hooks, Server, start};

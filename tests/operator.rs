@@ -19,7 +19,7 @@ use rookery_testkit::until_async;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::harness::{TestServer, apps::guestbook, database};
+use crate::harness::{Answer, TestServer, apps::guestbook, database};
 
 /// Runs the binary on the data in `data`, beside this thread's server.
 async fn rookery(data: &Path, ops: &str, args: &[&str]) -> Output {
@@ -217,6 +217,8 @@ async fn an_app_is_closed_on_a_running_server_and_on_a_stopped_one() {
     let refused = said(&rookery(home.path(), &nobody(), &["app", "close", "first-app"]).await);
     assert!(!refused.0, "another process has the database: {}", refused.1);
     assert_eq!(status(server.get_as(&owner, &first.path("")).await.expect(200)), "dormant");
+    let trashed = Answer::of(server.call(Method::DELETE, &first.path(""), &owner)).await;
+    assert!(trashed.status < 300, "{}", trashed.text);
     server.stop().await;
 
     let server = builder().start().await;
@@ -236,7 +238,14 @@ async fn an_app_is_closed_on_a_running_server_and_on_a_stopped_one() {
     let server = builder().start().await;
     server.directory.admit(owner.human, &owner.session, &owner.key);
     for app in [first, second] {
-        assert_eq!(status(server.get_as(&owner, &app.path("")).await.expect(200)), "closed");
+        let record = server.get_as(&owner, &app.path("")).await.expect(200);
+        assert_eq!(status(record.clone()), "closed");
+        // Not even the one that was to be destroyed with the trash is.
+        assert_eq!((&record["deleted_at"], &record["purge_at"]), (&Value::Null, &Value::Null));
+        let again = json!({"html": "<h1>x</h1>", "slug": record["slug"]});
+        let taken = server.send(Method::POST, &owner, "/v1/apps", &again).await;
+        taken.error_of_its_own(ErrorCode::SlugTaken);
+        assert_eq!(taken.json()["error"]["details"]["app"]["id"], record["id"]);
         let patch = json!({"timezone": "UTC"});
         let answer = server.send(Method::PATCH, &owner, &app.path(""), &patch).await;
         answer.error(ErrorCode::AppClosed);

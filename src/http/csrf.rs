@@ -42,11 +42,15 @@ pub fn is_of_browser(headers: &HeaderMap) -> bool {
 
 fn from_site(headers: &HeaderMap, public_url: &str) -> bool {
     let name = if headers.contains_key(header::ORIGIN) { header::ORIGIN } else { header::REFERER };
-    let mut sent = headers.get_all(name).iter();
+    let mut sent = headers.get_all(&name).iter();
     // Of two, nobody knows which one the browser wrote.
     let (Some(sender), None) = (sent.next(), sent.next()) else { return false };
-    let sender = sender.to_str().ok().and_then(tuple_origin);
-    sender.is_some() && sender == tuple_origin(public_url)
+    let Some(sender) = sender.to_str().ok() else { return false };
+    let origin = tuple_origin(sender);
+    // A browser writes an origin bare (RFC 6454, section 6.2); only a `Referer` is a whole address.
+    let is_bare =
+        |origin: &Origin| name == header::REFERER || origin.ascii_serialization() == sender;
+    origin.as_ref().is_some_and(is_bare) && origin == tuple_origin(public_url)
 }
 
 /// Scheme, host and port; `None` for `null` and for addresses that have no such origin, so that

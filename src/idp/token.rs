@@ -55,11 +55,14 @@ enum Audience {
 pub(super) fn header(token: &str) -> Result<Header> {
     let header = decode_header(token)
         .map_err(|_| refused("its token is none, or signed in a way not known here"))?;
-    if ALGORITHMS.contains(&header.alg) {
-        Ok(header)
-    } else {
-        Err(refused("its token is not signed by a key of its own"))
+    if !ALGORITHMS.contains(&header.alg) {
+        return Err(refused("its token is not signed by a key of its own"));
     }
+    // RFC 7515, section 4.1.11: none of what may stand there is understood here.
+    if header.crit.is_some() {
+        return Err(refused("its token has to be understood in ways that are not known here"));
+    }
+    Ok(header)
 }
 
 /// Verifies a token of `issuer` for `client_id`, made in the flow with this `nonce`.

@@ -3,22 +3,26 @@
 
 use std::{
     collections::VecDeque,
-    io::{IsTerminal as _, Write as _},
+    io::{self, IsTerminal as _, Write as _},
 };
 
 use parking_lot::Mutex;
 use rookery_domain::{Timestamp, email::Email, time::Clock};
 use serde::Serialize;
+use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
 
 use super::Letter;
 
 /// Mails that are kept; the oldest goes first.
 const MAILS_MAX: usize = 1_000;
+/// Mails that wait for a terminal; further ones are not printed.
+const PRINTED_MAX: usize = 100;
 
 /// Mails, and the clock that dates them.
 pub struct Mailbox {
     clock: Clock,
     mails: Mutex<VecDeque<StoredMail>>,
+    terminal: Option<(NonBlocking, WorkerGuard)>,
 }
 
 /// A mail in the mailbox.
@@ -40,16 +44,24 @@ impl Mailbox {
     /// An empty one.
     #[must_use]
     pub fn new(clock: Clock) -> Self {
-        Self { clock, mails: Mutex::default() }
+        Self { clock, mails: Mutex::default(), terminal: terminal() }
     }
 
     pub(super) fn put(&self, to: &Email, letter: Letter) {
-        print_to_terminal(to, &letter);
+        self.print(to, &letter);
         let Letter { subject, text, html } = letter;
         let mail = StoredMail { to: to.clone(), subject, text, html, sent_at: self.clock.now() };
         let mut mails = self.mails.lock();
         mails.truncate(MAILS_MAX - 1);
         mails.push_front(mail);
+    }
+
+    fn print(&self, to: &Email, letter: &Letter) {
+        if let Some((terminal, _)) = &self.terminal {
+            let mail = format!("\nMail to {to}: {}\n\n{}\n", letter.subject, letter.text);
+            // A terminal that went away is no reason to lose the mail.
+            let _ = terminal.clone().write_all(mail.as_bytes());
+        }
     }
 
     /// Mails to `to`, or all of them, newest first.
@@ -60,10 +72,10 @@ impl Mailbox {
     }
 }
 
-fn print_to_terminal(to: &Email, letter: &Letter) {
-    let mut out = std::io::stdout();
-    if out.is_terminal() {
-        // A terminal that went away is no reason to lose the mail.
-        let _ = writeln!(out, "\nMail to {to}: {}\n\n{}", letter.subject, letter.text);
-    }
+/// Standard output, where it is a terminal, through a queue and a thread of its own: a terminal may be
+/// stopped, and nobody waits for it.
+fn terminal() -> Option<(NonBlocking, WorkerGuard)> {
+    let out = io::stdout();
+    let queue = NonBlockingBuilder::default().buffered_lines_limit(PRINTED_MAX);
+    out.is_terminal().then(|| queue.thread_name("mailbox").finish(out))
 }

@@ -311,7 +311,11 @@ test('a page in a sandbox is whom its document names, until it signs out', () =>
 
 test('can() says what is open, with and without a row, for one question', () => withPage(browser,
   (service) => {
-    service.access = { notes: { read: 'all', write: 'all', update: 'creator', delete: 'creator_or_editor', count: 'none' } };
+    service.access = {
+      notes: { read: 'all', write: 'all', update: 'creator', delete: 'creator_or_editor', count: 'none' },
+      box: { read: 'none', write: 'all', update: 'all', delete: 'creator' },
+      diary: { read: 'creator', write: 'all', update: 'all', delete: 'all' },
+    };
     service.write('notes', 'theirs', { n: 1 });
   },
   async ({ page, service }) => {
@@ -326,6 +330,9 @@ test('can() says what is open, with and without a row, for one question', () => 
         mine: await Promise.all(['read', 'update', 'delete', 'count'].map((it) => can(it, mine))),
         theirs: await Promise.all(['read', 'update', 'delete'].map((it) => can(it, theirs))),
         edited: await Promise.all(['update', 'delete'].map((it) => can(it, edited))),
+        unseen: await Promise.all(['read', 'write', 'update', 'delete'].map((it) => app.collection('box').can(it, mine))),
+        any: await Promise.all(['update', 'delete'].map((it) => app.collection('box').can(it))),
+        diary: await Promise.all([mine, theirs].map((row) => app.collection('diary').can('update', row))),
         other: await app.collection('constructor').can('read'),
       };
     });
@@ -334,6 +341,9 @@ test('can() says what is open, with and without a row, for one question', () => 
       mine: [true, true, true, false],
       theirs: [true, false, false],
       edited: [false, true],
+      unseen: [false, true, false, false],
+      any: [false, false],
+      diary: [true, false],
       other: false,
     });
     assert.equal(service.seen('GET', 'access').length, 1);

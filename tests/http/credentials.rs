@@ -103,7 +103,10 @@ async fn a_session_that_changes_something_must_come_from_the_site() {
 
     assert_eq!(Answer::of(post().header("origin", &site)).await.status, 200);
     assert_eq!(Answer::of(post().header("referer", format!("{site}/x?y"))).await.status, 200);
-    for origin in ["null", "http://evil.example", &sibling, &dressed_up, "http://localhost:1"] {
+    let whole = format!("{site}/");
+    let whose = site.replace("localhost", "evil.example@localhost");
+    let wrong = ["null", "http://evil.example", &sibling, &dressed_up, "http://localhost:1"];
+    for origin in wrong.into_iter().chain([&*whole, &whose]) {
         let answer = Answer::of(post().header("origin", origin)).await;
         answer.error(ErrorCode::CsrfOriginMismatch);
     }

@@ -84,6 +84,7 @@ async fn a_token_that_is_wrong_in_one_thing_signs_nobody_in() {
         "somebody else's address",
         "unsigned",
         "unsigned in capitals",
+        "signed in a way that has to be understood",
         "without its signature",
         "signed with the shared secret",
         "signed with the public key",

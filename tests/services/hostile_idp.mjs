@@ -55,6 +55,10 @@ async function token() {
     case "unsigned in capitals":
       return new UnsecuredJWT(said).encode().replace(/^[^.]+/, () =>
         Buffer.from(JSON.stringify({ alg: "NONE", kid: "own" })).toString("base64url"));
+    case "signed in a way that has to be understood":
+      return new SignJWT(said)
+        .setProtectedHeader({ alg: "RS256", kid: "own", crit: ["x"], x: 1 })
+        .sign(own.privateKey, { crit: { x: true } });
     case "without its signature":
       return (await sign(own.privateKey, { alg: "RS256", kid: "own" })).replace(/[^.]+$/, "");
     case "signed with the shared secret":

@@ -39,6 +39,9 @@ const SLUGS_TRIED_MAX: usize = 8;
 
 /// What is done about a slug that an app in one's own trash has.
 const IN_TRASH: &str = "Restore the app at details.app with POST /v1/apps/:id/restore, purge it to free its slug, or choose another slug.";
+/// What is done about a slug that a closed app of one's own has.
+const OF_CLOSED: &str =
+    "Choose another slug: the app at details.app stays closed, and keeps its own.";
 /// What is done about a slug that an app of one's own has.
 const IN_USE: &str =
     "Deploy over the app at details.app with POST /v1/apps/:id/versions, or choose another slug.";
@@ -258,6 +261,9 @@ impl Control {
             Some(app) if app.status == AppStatus::Live => ("an app of yours", IN_USE, app),
             Some(app) if app.status == AppStatus::Deleted => {
                 ("an app in your trash", IN_TRASH, app)
+            }
+            Some(app) if app.status == AppStatus::Closed => {
+                ("an app of yours that was closed", OF_CLOSED, app)
             }
             _ => {
                 let message = "is used, or was used by an app of somebody else";

@@ -53,7 +53,7 @@ impl RequestBody for EventBody {
 
 /// Sends a custom event
 ///
-/// It appears in the feed, where `Location` leads, as `event.<type>`.
+/// It appears as `event.<type>` in the feed, which `Location` names.
 #[utoipa::path(
     post,
     path = "/v1/apps/{id}/events",

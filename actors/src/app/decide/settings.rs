@@ -210,6 +210,9 @@ impl Decision<'_> {
             self.count_rows(self.working.root.totals.rows());
         }
         record.status = AppStatus::Closed;
+        // What is closed stays, also where it was to be destroyed with the trash.
+        record.deleted_at = None;
+        record.purge_at = None;
         let data = json!({"status": "closed"}).to_string().into();
         Ok(self.rewrite(record, EventType::AppUpdated, Some(data)))
     }
