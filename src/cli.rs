@@ -4,9 +4,6 @@ use std::{
     io::Write as _,
     path::{Path, PathBuf},
     process::ExitCode,
-    sync::mpsc,
-    thread,
-    time::Duration,
 };
 
 use clap::{Parser, Subcommand};
@@ -25,9 +22,6 @@ use crate::{
 
 /// Why a process ends that can no longer keep anything.
 const BROKEN: &str = "the store is broken; nothing can be made durable any more";
-
-/// How long whoever reads what the process says is waited for.
-const READER_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Hosts small web apps that agents deploy.
 #[derive(Debug, Parser)]
@@ -112,7 +106,7 @@ pub fn run() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(line) => {
-            say(move || drop(writeln!(std::io::stderr(), "rookery: {line}")));
+            threads::say(move || drop(writeln!(std::io::stderr(), "rookery: {line}")));
             ExitCode::FAILURE
         }
     }
@@ -164,7 +158,7 @@ fn serve(file: Option<&Path>, demo: bool) -> Result<(), String> {
         };
         // Nobody has to listen on standard output for the server to serve.
         let greeting = greeting(&server);
-        say(move || drop(print(&greeting)));
+        threads::say(move || drop(print(&greeting)));
         let done = if demo { show(&server).await } else { Ok(()) };
         let ended = match done {
             Ok(()) => tokio::select! {
@@ -219,19 +213,6 @@ fn greeting(server: &server::Server) -> String {
         server.site_address(),
         server.ops_address(),
     )
-}
-
-/// Has `write` write, and waits a moment for it: a terminal may be stopped and a pipe be full, and whether
-/// the server serves or ends does not depend on either.
-fn say(write: impl FnOnce() + Send + 'static) {
-    let (written, hears) = mpsc::channel();
-    let thread = thread::Builder::new().spawn(move || {
-        write();
-        let _ = written.send(());
-    });
-    if thread.is_ok() {
-        let _ = hears.recv_timeout(READER_PATIENCE);
-    }
 }
 
 fn print(text: &str) -> Result<(), String> {

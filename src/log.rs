@@ -7,7 +7,10 @@ use std::str::FromStr as _;
 use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
-use crate::config::{Log, LogFormat};
+use crate::{
+    config::{Log, LogFormat},
+    threads,
+};
 
 /// Lines that wait for the writer thread; further ones are dropped and counted.
 const QUEUED_LINES_MAX: usize = 32_768;
@@ -24,9 +27,20 @@ pub fn filter(directives: &str) -> Option<EnvFilter> {
     EnvFilter::builder().parse(directives).ok().filter(|_| sound)
 }
 
-/// Starts logging for the whole process, panics included. Lines that still wait are written when
-/// the guard drops. A second call changes nothing: the first subscriber stays.
-pub fn start(settings: &Log) -> WorkerGuard {
+/// Lines are logged as long as this is held; those that wait then are written, if anybody takes them.
+pub struct Logging(Option<WorkerGuard>);
+
+impl Drop for Logging {
+    fn drop(&mut self) {
+        // The guard tells of lines that nobody took on standard output, which may be the same terminal.
+        let guard = self.0.take();
+        threads::say(move || drop(guard));
+    }
+}
+
+/// Starts logging for the whole process, panics included. A second call changes nothing: the first
+/// subscriber stays.
+pub fn start(settings: &Log) -> Logging {
     let (writer, guard) = NonBlockingBuilder::default()
         .buffered_lines_limit(QUEUED_LINES_MAX)
         .thread_name("log")
@@ -45,5 +59,5 @@ pub fn start(settings: &Log) -> WorkerGuard {
         let words = panic.payload().downcast_ref::<&'static str>().copied();
         tracing::error!(panic.at = at, panic.message = words, "panic");
     }));
-    guard
+    Logging(Some(guard))
 }

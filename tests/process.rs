@@ -4,7 +4,7 @@ use std::{
     ffi::OsStr,
     fs,
     io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _},
-    net::{SocketAddr, TcpListener},
+    net::{SocketAddr, TcpListener, TcpStream},
     os::unix::{ffi::OsStrExt as _, fs::symlink},
     path::Path,
     process::{Child, Command, Stdio},
@@ -12,6 +12,7 @@ use std::{
 };
 
 use reqwest::Method;
+use rookery_testkit::until;
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -324,6 +325,29 @@ fn who_reads_no_further_is_no_failure() {
     drop(child.stdout.take());
     let out = child.wait_with_output().unwrap();
     assert!(out.status.success() && out.stderr.is_empty(), "{out:?}");
+}
+
+/// A terminal that was stopped, or a supervisor that does not read.
+#[tokio::test]
+async fn who_reads_nothing_holds_up_neither_a_start_nor_an_end() {
+    let data = tempfile::tempdir().unwrap();
+    let (_unread, mut full) = std::io::pipe().unwrap();
+    // What a pipe takes, so that whoever writes to it waits.
+    full.write_all(&[b'x'; 64 << 10]).unwrap();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut server = rookery(data.path());
+    server.env("ROOKERY__SERVER__LISTEN", free.to_string());
+    server.stdout(full.try_clone().unwrap()).stderr(full.try_clone().unwrap());
+    let mut child = server.spawn().unwrap();
+    until("it serves", || TcpStream::connect(free).is_ok()).await;
+    signal(&child, "-TERM");
+    let ended = tokio::task::spawn_blocking(move || child.wait().unwrap().code());
+    assert_eq!(timeout(TOO_LONG, ended).await.expect("it ends").unwrap(), Some(0));
+
+    let mut refused = rookery(data.path());
+    refused.env("ROOKERY__SERVER__LISTEN", "nowhere").stderr(full);
+    let ended = tokio::task::spawn_blocking(move || refused.status().unwrap().code());
+    assert_eq!(timeout(TOO_LONG, ended).await.expect("it ends").unwrap(), Some(1));
 }
 
 #[test]

@@ -4,12 +4,13 @@
 use std::{
     collections::VecDeque,
     io::{self, IsTerminal as _, Write as _},
+    mem,
 };
 
 use parking_lot::Mutex;
 use rookery_domain::{Timestamp, email::Email, time::Clock};
 use serde::Serialize;
-use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
+use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder};
 
 use super::Letter;
 
@@ -22,7 +23,7 @@ const PRINTED_MAX: usize = 100;
 pub struct Mailbox {
     clock: Clock,
     mails: Mutex<VecDeque<StoredMail>>,
-    terminal: Option<(NonBlocking, WorkerGuard)>,
+    terminal: Option<NonBlocking>,
 }
 
 /// A mail in the mailbox.
@@ -57,7 +58,7 @@ impl Mailbox {
     }
 
     fn print(&self, to: &Email, letter: &Letter) {
-        if let Some((terminal, _)) = &self.terminal {
+        if let Some(terminal) = &self.terminal {
             let mail = format!("\nMail to {to}: {}\n\n{}\n", letter.subject, letter.text);
             // A terminal that went away is no reason to lose the mail.
             let _ = terminal.clone().write_all(mail.as_bytes());
@@ -74,8 +75,14 @@ impl Mailbox {
 
 /// Standard output, where it is a terminal, through a queue and a thread of its own: a terminal may be
 /// stopped, and nobody waits for it.
-fn terminal() -> Option<(NonBlocking, WorkerGuard)> {
+fn terminal() -> Option<NonBlocking> {
     let out = io::stdout();
+    if !out.is_terminal() {
+        return None;
+    }
     let queue = NonBlockingBuilder::default().buffered_lines_limit(PRINTED_MAX);
-    out.is_terminal().then(|| queue.thread_name("mailbox").finish(out))
+    let (terminal, guard) = queue.thread_name("mailbox").finish(out);
+    // Whoever drops it waits for the terminal. What is not printed when the process ends is not missed.
+    mem::forget(guard);
+    Some(terminal)
 }
