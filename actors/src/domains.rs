@@ -16,7 +16,7 @@ use rookery_domain::{
 };
 use rookery_storage::{
     Db, StorageError,
-    domains::{self, BindOutcome, Domain},
+    domains::{self, BindOutcome, Domain, Left},
     idempotency::KeepResponse,
 };
 use tokio::sync::Mutex;
@@ -201,8 +201,8 @@ impl Domains {
         }
     }
 
-    /// Notes that control is proven: the name leads to the app from now on. `false` when another app
-    /// was first.
+    /// Notes that control is proven: the name leads to the app from now on, and no longer to one that is
+    /// closed. `false` when another app was first.
     ///
     /// # Errors
     /// `unavailable`.
@@ -229,7 +229,8 @@ impl Domains {
     pub async fn set_serves(&self, domain: &Domain, serves: bool) -> Result<()> {
         let Domain { id, app, .. } = *domain;
         let db = self.0.db.clone();
-        self.change(app, async move { domains::set_serves(&db, app, id, serves).await }).await?;
+        let work = async move { domains::set_serves(&db, app, id, serves).await };
+        self.change(app, async move { Ok(work.await?.map(|left| vec![(app, left)])) }).await?;
         Ok(())
     }
 
@@ -241,7 +242,9 @@ impl Domains {
     pub async fn remove(&self, domain: &Domain, owner: HumanId) -> Result<()> {
         let app = domain.app;
         let (db, domain) = (self.0.db.clone(), domain.clone());
-        match self.change(app, async move { domains::remove(&db, domain, owner).await }).await? {
+        let work = async move { domains::remove(&db, domain, owner).await };
+        match self.change(app, async move { Ok(work.await?.map(|left| vec![(app, left)])) }).await?
+        {
             true => Ok(()),
             false => Err(Error::app_not_found()),
         }
@@ -271,17 +274,17 @@ impl Domains {
     }
 
     /// Makes one change to the domains of `app`; returns whether it changed anything. `work`
-    /// returns the domains that are left, or `None` where it changed nothing.
+    /// returns what is left, or `None` where it changed nothing.
     async fn change(
         &self,
         app: AppId,
-        work: impl Future<Output = Result<Option<Vec<Domain>>, StorageError>> + Send + 'static,
+        work: impl Future<Output = Result<Option<Left>, StorageError>> + Send + 'static,
     ) -> Result<bool> {
         let inner = Arc::clone(&self.0);
         to_the_end(async move {
             let _one = inner.changes.lock().await;
             match work.await {
-                Ok(Some(left)) => inner.serve(app, left),
+                Ok(Some(left)) => left.into_iter().for_each(|(app, it)| inner.serve(app, it)),
                 Ok(None) => return Ok(false),
                 Err(error) => {
                     if !error.is_certain()

@@ -20,6 +20,7 @@ use futures::{StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{process::Command, time::Sleep};
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::{Size, devtools::Devtools};
@@ -150,13 +151,21 @@ impl Browser {
         }
     }
 
-    /// Takes a picture of the page of `source`.
+    /// Takes a picture of the page of `source`, unless the server stops meanwhile.
     ///
     /// # Errors
-    /// Why there is none: the browser does not start, ends, or takes too long.
-    pub async fn picture(&self, source: impl PageSource, size: Size) -> io::Result<Bytes> {
+    /// Why there is none: the browser does not start, ends, or takes too long; `stops` was cancelled.
+    pub async fn picture(
+        &self,
+        source: impl PageSource,
+        size: Size,
+        stops: &CancellationToken,
+    ) -> io::Result<Bytes> {
         let profile = tempfile::tempdir()?;
-        let taken = self.take(profile.path(), Arc::new(source), size).await;
+        let taken = tokio::select! {
+            taken = self.take(profile.path(), Arc::new(source), size) => taken,
+            () = stops.cancelled() => Err(io::Error::other("the server stops")),
+        };
         let taken = taken.map_err(|error| match said(&profile.path().join(SAID)) {
             Some(said) => io::Error::other(format!("{error}: {said}")),
             None => error,

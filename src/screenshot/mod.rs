@@ -21,6 +21,7 @@ use bytes::Bytes;
 use rookery_domain::{Error, Result, app::AppRecord, id::AppId, manifest::Visibility};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
 pub use self::browser::{Answer, Browser, PageSource, Served};
@@ -152,7 +153,7 @@ impl Screenshots {
         // To its end: where who asked has left, the next one would begin anew.
         let picture = tokio::spawn(async move {
             let _turn = turn;
-            state.screenshots.look(source, key).await
+            state.screenshots.look(source, key, &state.drain).await
         });
         picture.await.ok()?
     }
@@ -175,10 +176,10 @@ impl Screenshots {
         }
     }
 
-    async fn look(&self, source: AppSource, key: Key) -> Option<Bytes> {
+    async fn look(&self, source: AppSource, key: Key, stops: &CancellationToken) -> Option<Bytes> {
         let (app, .., size) = key;
         let destroyed = self.destroyed.load(Ordering::SeqCst);
-        match self.browser.as_ref()?.picture(source, size).await {
+        match self.browser.as_ref()?.picture(source, size, stops).await {
             Ok(png) => {
                 self.taken.insert(key, png.clone());
                 if destroyed != self.destroyed.load(Ordering::SeqCst) {

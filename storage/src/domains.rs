@@ -81,8 +81,9 @@ pub async fn bind(
             let held_by: Option<AppId> = tx
                 .value(
                     "select d.app_id from domain_names n join domains d on d.id = n.domain_id
-                     where n.name = $1",
-                    args![domain.name.as_str()],
+                         join apps a on a.id = d.app_id
+                     where n.name = $1 and (a.status <> $2 or a.id = $3)",
+                    args![domain.name.as_str(), AppStatus::Closed, domain.app],
                 )
                 .await?;
             if let Some(app) = held_by {
@@ -157,8 +158,11 @@ async fn too_many(
     })
 }
 
-/// Notes that control over a domain of `app` is proven; all domains of the app as they are then.
-/// `None` when another app was first, or the binding or its app is gone.
+/// The domains that a change has left to each app which it concerns, the oldest first.
+pub type Left = Vec<(AppId, Vec<Domain>)>;
+
+/// Notes that control over a domain of `app` is proven. An app that is closed loses the name: nobody could
+/// take it away from there. `None` when another app was first, or the binding or its app is gone.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -168,7 +172,7 @@ pub async fn prove(
     id: DomainId,
     name: DomainName,
     now: Timestamp,
-) -> Result<Option<Vec<Domain>>> {
+) -> Result<Option<Left>> {
     db.transaction((app, id, name, now), |tx, (app, id, name, now)| {
         Box::pin(async move {
             // Whoever destroys the app waits for this, so that it leaves no name that nobody holds.
@@ -181,6 +185,7 @@ pub async fn prove(
             if there == 0 {
                 return Ok(None);
             }
+            let lost = take_from_closed(tx, name).await?;
             let held = tx
                 .execute(
                     "insert into domain_names (name, domain_id) values ($1, $2)
@@ -198,10 +203,37 @@ pub async fn prove(
                 tx.abandon();
                 return Ok(None);
             }
-            changed(tx, *app).await.map(Some)
+            let mut left = Left::new();
+            for app in lost.into_iter().chain([*app]) {
+                left.push((app, changed(tx, app).await?));
+            }
+            Ok(Some(left))
         })
     })
     .await
+}
+
+/// Unbinds a name from the closed app that has it, if one does: which.
+async fn take_from_closed(tx: &mut Tx, name: &DomainName) -> Result<Option<AppId>> {
+    let found: Option<(DomainId, AppId)> = tx
+        .optional(
+            "select d.id, d.app_id from domain_names n join domains d on d.id = n.domain_id
+                 join apps a on a.id = d.app_id
+             where n.name = $1 and a.status = $2",
+            args![name.as_str(), AppStatus::Closed],
+        )
+        .await?;
+    let Some((id, app)) = found else { return Ok(None) };
+    if let Some(Some(edge_id)) = unbind(tx, id).await? {
+        leave(tx, &edge_id).await?;
+    }
+    Ok(Some(app))
+}
+
+/// Deletes a binding; what the edge provider calls it, if the binding was there.
+async fn unbind(tx: &mut Tx, id: DomainId) -> Result<Option<Option<String>>> {
+    tx.execute("delete from domain_names where domain_id = $1", args![id]).await?;
+    tx.value("delete from domains where id = $1 returning edge_id", args![id]).await
 }
 
 /// Notes the edge provider's own name for a domain. If the domain was removed meanwhile, or its app is
@@ -296,11 +328,7 @@ pub async fn remove(db: &Db, domain: Domain, owner: HumanId) -> Result<Option<Ve
             if !lock_app(tx, domain.app, *owner).await? {
                 return Ok(None);
             }
-            tx.execute("delete from domain_names where domain_id = $1", args![domain.id]).await?;
-            let gone: Option<Option<String>> = tx
-                .value("delete from domains where id = $1 returning edge_id", args![domain.id])
-                .await?;
-            if let Some(Some(edge_id)) = gone
+            if let Some(Some(edge_id)) = unbind(tx, domain.id).await?
                 && domain.edge_id.as_ref() != Some(&edge_id)
             {
                 leave(tx, &edge_id).await?;

@@ -14,7 +14,7 @@ use rookery_storage::{
 
 use crate::{
     support::{NOW, at_once, contract, human, new_app, number},
-    writer::kit::mark,
+    writer::kit::{close, mark},
 };
 
 const PLENTY: u64 = 1_000;
@@ -51,8 +51,8 @@ async fn bind_as(db: &Db, owner: HumanId, domain: &Domain) -> BindOutcome {
 
 async fn prove(db: &Db, domain: &Domain) -> bool {
     let proven = domains::prove(db, domain.app, domain.id, domain.name.clone(), NOW).await.unwrap();
-    if let Some(all) = &proven {
-        assert_eq!(*all, domains::of_app(db, domain.app).await.unwrap());
+    for (app, left) in proven.iter().flatten() {
+        assert_eq!(*left, domains::of_app(db, *app).await.unwrap());
     }
     proven.is_some()
 }
@@ -96,6 +96,32 @@ contract! {
         }
         assert!(!prove(db, &winner).await, "its binding is gone");
         assert!(prove(db, loser).await);
+    }
+
+    async fn a_closed_app_has_its_name_until_somebody_else_proves_it(test: &TestDb) {
+        let db = &test.db;
+        let ada = human(db, "ada@example.com").await.id;
+        let eve = human(db, "eve@example.com").await.id;
+        let (closed, next) = (app(db, ada, "closed").await, app(db, eve, "next").await);
+        let (one, other) = (domain(closed, "www.example.com", 1), domain(closed, "b.example.com", 2));
+        for domain in [&one, &other] {
+            assert_eq!(bind(db, domain).await, BindOutcome::Bound);
+            assert!(prove(db, domain).await);
+        }
+        domains::set_edge(db, one.id, "edge-1".to_owned()).await.unwrap();
+        let wants = domain(next, "www.example.com", 3);
+        assert_eq!(bind_as(db, eve, &wants).await, BindOutcome::Taken);
+        close(db, closed).await;
+        assert_eq!(bind_as(db, eve, &wants).await, BindOutcome::Bound);
+        let proven = async || domains::proven(db).await.unwrap();
+        assert_eq!(proven().await.len(), 2, "it is not lost by being asked for");
+        let left = domains::prove(db, next, wants.id, wants.name.clone(), NOW).await.unwrap();
+        let apps: Vec<_> = left.unwrap().into_iter().map(|(app, left)| (app, left.len())).collect();
+        assert_eq!(apps, [(closed, 1), (next, 1)]);
+        let names: Vec<_> = proven().await.into_iter().map(|it| (it.app, it.name)).collect();
+        assert_eq!(names, [(closed, other.name), (next, wants.name)]);
+        let leftovers = domains::leftovers(db, "", 9).await.unwrap();
+        assert_eq!(leftovers, ["edge-1"], "the edge provider has to forget the old binding");
     }
 
     async fn one_app_binds_a_name_once_however_often_it_tries_at_once(test: &TestDb) {

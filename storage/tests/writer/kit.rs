@@ -212,7 +212,17 @@ pub(crate) async fn deploy_with(test: &TestDb, slug: &str, rows: &[Arc<Row>]) ->
 /// Marks an app as being purged, by a group, as its actor does.
 pub(crate) async fn mark(db: &Db, app: AppId) {
     let loaded = load(db, app).await;
-    let record = AppRecord { status: AppStatus::Purging, purge_at: Some(NOW), ..loaded.record };
+    put(db, AppRecord { status: AppStatus::Purging, purge_at: Some(NOW), ..loaded.record }).await;
+}
+
+/// Closes an app, by a group, as its actor does.
+pub(crate) async fn close(db: &Db, app: AppId) {
+    put(db, AppRecord { status: AppStatus::Closed, ..load(db, app).await.record }).await;
+}
+
+async fn put(db: &Db, record: AppRecord) {
+    let app = record.id;
+    let loaded = load(db, app).await;
     let draft = Draft::new(app, loaded.head.last_seq).with(|group| {
         group.totals = loaded.head.totals;
         group.writes.app_write = Some(Box::new(AppWrite::of(record)));

@@ -177,6 +177,16 @@ async fn a_closed_apps_domain_says_so_and_stays() {
     assert_eq!(here.read(&owner, &app).await.expect(200)["domain"], domain);
     here.remove(&owner, &app, None).await.error(ErrorCode::AppClosed);
     assert_eq!(here.read(&owner, &app).await.expect(200)["domain"], domain);
+
+    // Until somebody proves the name for an app that is not.
+    let next = here.server.owner("bob").await;
+    let theirs = here.server.deploy(&next, json!({"html": HTML, "visibility": "public"})).await;
+    here.bind(&next, &theirs, domain).await.expect(201);
+    assert_eq!(here.visit(domain, "/").await.status, 410, "asking for it takes nothing away");
+    here.remove(&next, &theirs, Some(domain)).await;
+    here.proven(&next, &theirs, domain).await;
+    assert!(here.visit(domain, "/").await.text.contains("Served here"));
+    here.read(&owner, &app).await.error_of_its_own(ErrorCode::DomainNotFound);
 }
 
 #[tokio::test]
