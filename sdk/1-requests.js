@@ -120,9 +120,9 @@ const unsendable = (message) => new AppError({
 // The options of a call. One that it does not know is a mistake: left out in silence, a misspelt
 // guard would guard nothing.
 const optionsOf = (options = {}, ...known) => {
-  const such = `options are an object of ${known.join(', ') || 'nothing'}`;
+  const such = `options are an object of ${known.join() || 'nothing'}`;
   if (!options || typeof options !== 'object' || Array.isArray(options)) throw unsendable(such);
-  for (const name of Object.keys(options)) {
+  for (const name in options) {
     if (!known.includes(name)) throw unsendable(`${name} is no option: ${such}`);
     // NaN, or a misspelt member's undefined, is no guard to the server.
     if (name === 'ifMatch' && !Number.isInteger(options[name])) throw unsendable('ifMatch is no version');

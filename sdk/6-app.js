@@ -17,7 +17,7 @@ const rowCall = async (method, collection, key, options) => {
   if (RESERVED_KEYS.includes(key)) {
     throw new AppError({
       code: 'row_not_found', status: 404, message: `no row has the key ${key}`,
-      hint: `The keys ${RESERVED_KEYS.join(' ')} are reserved.`,
+      hint: `The keys ${RESERVED_KEYS} are reserved.`,
     });
   }
   return call(method, `${pathOf(collection)}/${segment(key)}`, options);
