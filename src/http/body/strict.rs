@@ -123,8 +123,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for AsObject<T> {
     }
 }
 
-/// A list of [`BATCH_ROWS_MAX`] entries at most, whatever the settings take: a body of few bytes for each would become very many times as
-/// large in memory before anybody counts them.
+/// A list of [`BATCH_ROWS_MAX`] entries at most, whatever the settings take: a body of few bytes for each
+/// would become very many times as large in memory before anybody counts them.
 ///
 /// # Errors
 /// Those of `T`, and for more entries.

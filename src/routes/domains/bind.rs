@@ -52,9 +52,9 @@ impl RequestBody for NewDomain {
 /// The answer names the DNS records to set: a TXT record that proves control, with a value drawn
 /// anew for each binding, and the CNAME record that leads requests here. `GET` of the same path
 /// looks for the TXT record, and with it the domain is the app's. The oldest proven domain whose
-/// requests arrive serves the app, the others redirect to it. Before it is proven a binding keeps nobody else away;
-/// whoever proves control first has the name, and then it is `domain_taken` for every other app; where
-/// that app is the caller's own, `details.app` says which one it is.
+/// requests arrive serves the app, the others redirect to it. Before it is proven a binding keeps nobody
+/// else away; whoever proves control first has the name, and then it is `domain_taken` for every other
+/// app, unless that one is closed; where it is the caller's own, `details.app` says which one it is.
 /// The same domain again is `domain_exists`. An app has at most 20 domains (`conflict`).
 #[utoipa::path(
     post, path = "/v1/apps/{id}/domain", tag = "Domains", request_body = NewDomain,

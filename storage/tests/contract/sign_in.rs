@@ -20,15 +20,16 @@ fn visit(human: HumanId) -> Participant {
     visitor(CameBy::Human { human, share: None })
 }
 
+/// A link of Ada's for the next 15 minutes.
+fn link() -> NewLink {
+    let expires_at = NOW.plus_seconds(900);
+    NewLink { hash: hash(), email: "ada@example.com".into(), redirect_to: None, expires_at }
+}
+
 contract! {
     async fn of_32_sign_ins_by_one_link_one_succeeds(test: &TestDb) {
         let db = &test.db;
-        let link = NewLink {
-            hash: hash(),
-            email: "ada@example.com".into(),
-            redirect_to: Some("/device".into()),
-            expires_at: NOW.plus_seconds(900),
-        };
+        let link = NewLink { redirect_to: Some("/device".into()), ..link() };
         links::create(db, link.clone(), NOW).await.unwrap();
         let outcomes = at_once(32, |_| {
             let (db, hash) = (db.clone(), link.hash);
@@ -57,9 +58,7 @@ contract! {
 
     async fn the_browser_that_spent_a_link_may_repeat_it_while_its_session_is_new(test: &TestDb) {
         let db = &test.db;
-        let expires_at = NOW.plus_seconds(900);
-        let link =
-            NewLink { hash: hash(), email: "ada@example.org".into(), redirect_to: None, expires_at };
+        let link = link();
         links::create(db, link.clone(), NOW).await.unwrap();
         let browser = hash();
         let sign_in = async |browser, seconds: i64| {
@@ -89,11 +88,9 @@ contract! {
 
     async fn unknown_and_expired_links_sign_nobody_in(test: &TestDb) {
         let db = &test.db;
-        let expires_at = NOW.plus_seconds(900);
-        let link =
-            NewLink { hash: hash(), email: "ada@example.com".into(), redirect_to: None, expires_at };
+        let link = link();
         links::create(db, link.clone(), NOW).await.unwrap();
-        for (hash, at) in [(hash(), NOW), (link.hash, expires_at)] {
+        for (hash, at) in [(hash(), NOW), (link.hash, link.expires_at)] {
             let outcome = links::sign_in(db, hash, None, HumanId::new(), new_session(), at).await;
             assert_eq!(outcome.unwrap(), None);
         }
