@@ -133,14 +133,8 @@ typed_ids! {
     SessionId = "ses";
     /// A pending device authorization (RFC 8628).
     DeviceId = "dev";
-    /// A claim code.
-    ClaimId = "clm";
-    /// A mailed magic link.
-    LinkId = "lnk";
     /// A visitor of an app, told apart by its participant token.
     ParticipantId = "ptc";
-    /// A single-use grant that carries a sign-in to an app's origin.
-    SessionGrantId = "sgr";
     /// A scoped service credential of an app.
     CredentialId = "crd";
     /// A grant link bound to a custom role.
@@ -155,8 +149,6 @@ typed_ids! {
     DomainId = "dom";
     /// A generated row key.
     RowId = "row";
-    /// One process start; part of the commit fence.
-    EpochId = "epo";
     /// A request, where the caller brought no `X-Request-Id`.
     RequestId = "req";
     /// The history of one app's feed: a purged and re-created app never continues an old cursor.
