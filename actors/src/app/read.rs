@@ -254,9 +254,9 @@ impl AppHandle {
         drop(view);
         // Held until the page is chosen: then only its rows are left of the whole trash.
         let permit = self.env().trash_permits.acquire();
-        let _permit = timeout(self.env().options.request_timeout, permit)
-            .await
-            .map_err(|_| Error::unavailable("too many lists of a trash are being made"))?;
+        let permit = timeout(self.env().options.request_timeout, permit).await;
+        let crowded = || Error::unavailable("too many lists of a trash are being made");
+        let _permit = permit.ok().and_then(Result::ok).ok_or_else(crowded)?;
         let (view, trash) = self.with_trash(caller, collection).await?;
         self.rows_of(view, collection, query, trash).await
     }
