@@ -18,7 +18,7 @@ use rookery_storage::trash::TrashedRow;
 use tokio::time::timeout;
 
 use super::{
-    decide::append_only,
+    decide::check_changeable,
     page::PageText,
     root::{CollectionState, Root},
     scan::Scan,
@@ -177,10 +177,10 @@ impl AppHandle {
         let state = view.collection(collection)?;
         let row = state.rows.get(key).map(|row| Authorship::from(&**row));
         let access = Access::new(&view.standing, &state.decl);
-        let grows = || if state.decl.append_only { Err(append_only(&state.decl)) } else { Ok(()) };
+        let changeable = |()| check_changeable(&state.decl);
         Ok(Refusals {
-            update: access.update(row).and_then(|()| grows()).err(),
-            delete: access.delete(row).and_then(|()| grows()).err(),
+            update: access.update(row).and_then(changeable).err(),
+            delete: access.delete(row).and_then(changeable).err(),
         })
     }
 

@@ -30,7 +30,7 @@ use rookery_domain::{
 use rookery_storage::commit::SpentChallenge;
 use serde_json::{Value, json};
 
-pub(super) use write::append_only;
+pub(super) use write::check_changeable;
 
 use super::{
     aside,

@@ -13,7 +13,7 @@ use rookery_storage::commit::{RowState, Scrub};
 
 use super::{
     Decision,
-    write::{append_only, check_version},
+    write::{check_changeable, check_version},
 };
 use crate::app::{
     message::{PurgedRow, Reply, RowFate, RowReply, RowTarget},
@@ -41,9 +41,7 @@ impl Decision<'_> {
             return Err(self.absent(ix, access.delete(None)));
         };
         access.delete(Some(Authorship::from(&*row)))?;
-        if decl.append_only {
-            return Err(append_only(&decl));
-        }
+        check_changeable(&decl)?;
         check_version(&access, &row, target.if_match.as_ref())?;
         let RowReply { row, fate } = self.trash(ix, &row);
         Ok(RowReply { row: self.told(&decl, row, EMPTY_OBJECT), fate })

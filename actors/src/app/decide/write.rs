@@ -137,9 +137,7 @@ impl Decision<'_> {
         let RowEdit { data, replace, if_match } = edit;
         let access = Access::new(&self.standing, decl);
         access.update(Some(Authorship::from(&*row)))?;
-        if decl.append_only {
-            return Err(append_only(decl));
-        }
+        check_changeable(decl)?;
         check_version(&access, &row, if_match.as_ref())?;
         let old_value = if decl.relations.is_empty() { Value::Null } else { row.value() };
         let sent = match self.standing.allowlist {
@@ -250,10 +248,13 @@ pub(super) fn check_version(
     })
 }
 
-/// `append_only`.
-pub(in crate::app) fn append_only(decl: &Collection) -> Error {
-    Error::new(
+/// `append_only` for a collection that only grows: nothing in it is updated or deleted.
+pub(in crate::app) fn check_changeable(decl: &Collection) -> Result<()> {
+    if !decl.append_only {
+        return Ok(());
+    }
+    Err(Error::new(
         ErrorCode::AppendOnly,
         format!("`{}` is append-only: its rows can be created but not changed", decl.name),
-    )
+    ))
 }
