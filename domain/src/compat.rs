@@ -25,10 +25,10 @@ pub const EXAMPLES_MAX: usize = 5;
 pub trait LiveRows {
     /// Live rows of a collection of the old manifest.
     fn count(&self, collection: &str) -> u64;
-    /// These, and those that an earlier deploy set aside: they come back under the lists that are in
-    /// force then.
+    /// The live ones, and those that an earlier deploy set aside: they come back under the lists that
+    /// are in force then.
     fn kept(&self, collection: &str) -> u64;
-    /// Those of them that do not validate against `schema`. Asked only when the schema changed.
+    /// The live ones that do not validate against `schema`. Asked only when the schema changed.
     fn failing(&self, collection: &str, schema: &SchemaSource) -> Failing;
 }
 

@@ -1,8 +1,9 @@
 //! Pictures of apps: taken by a headless browser where the settings name one, drawn otherwise.
 //! There is always one.
 //!
-//! A picture is kept by version and visibility, until content that it may show is destroyed. How many are taken at once, how many may wait, how long one takes
-//! and how many bytes it costs are bounded; what is beyond them is drawn.
+//! A picture is kept by version and visibility, until somebody purges a row of the app. How many are
+//! taken at once, how many may wait, how long one takes and how many bytes it costs are bounded; what
+//! is beyond them is drawn.
 
 mod browser;
 mod devtools;
@@ -85,7 +86,7 @@ type Key = (AppId, u32, Visibility, Size);
 pub struct Screenshots {
     browser: Option<Browser>,
     taken: moka::sync::Cache<Key, Bytes>,
-    /// How often something was destroyed; a picture that was begun before is not kept.
+    /// How often a row was purged; a picture that was begun before is not kept.
     destroyed: AtomicU64,
     failed: moka::sync::Cache<Key, ()>,
     /// Those that wait and those that are being taken.
@@ -166,7 +167,7 @@ impl Screenshots {
         }
     }
 
-    /// Forgets the pictures of an app of which a row was destroyed.
+    /// Forgets the pictures of an app of which somebody purged a row.
     pub fn forget(&self, app: &AppRecord) {
         self.destroyed.fetch_add(1, Ordering::SeqCst);
         for &visibility in Visibility::ALL {

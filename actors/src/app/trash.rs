@@ -180,7 +180,7 @@ impl AppHandle {
         }
     }
 
-    /// Destroys a row, live or in the trash.
+    /// Destroys a row, live, in the trash or detached.
     ///
     /// # Errors
     /// `collection_not_found`, `credential_scope_forbidden`, `purge_forbidden`, `row_not_found`,

@@ -60,8 +60,8 @@ pub(super) fn unknown(known: &[&str]) -> String {
 }
 
 impl<'a, 'v> Members<'a, 'v> {
-    /// The object at `path`; a violation and `None` if it is something else, or has a member that
-    /// is not in `known`.
+    /// The object at `path`, with a violation for each member that is not in `known`; a violation and
+    /// `None` if it is something else.
     pub(super) fn open(
         value: &'a Value,
         path: String,

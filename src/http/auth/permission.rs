@@ -167,7 +167,8 @@ impl Lifecycle for AnyState {
     const CLOSED: bool = true;
 }
 
-/// The owner of the app in the path: its human, or one of the human's agents.
+/// Whoever acts as the owner of the app in the path: its human, an admin of its organization, or an
+/// agent of either.
 #[derive(Debug, Clone)]
 pub struct AppOwner<L = Live> {
     /// The app.
@@ -177,7 +178,7 @@ pub struct AppOwner<L = Live> {
     lifecycle: PhantomData<L>,
 }
 
-/// The owner of the app in the path, or one of its members.
+/// As [`AppOwner`], or one of the app's members, in person.
 #[derive(Debug, Clone)]
 pub struct AppMember<L = Readable> {
     /// The app.
@@ -187,7 +188,7 @@ pub struct AppMember<L = Readable> {
     lifecycle: PhantomData<L>,
 }
 
-/// An agent of the owner of the app in the path: the owner in person deploys through one.
+/// An agent of whoever acts as the owner of the app in the path: people deploy through one.
 #[derive(Debug, Clone)]
 pub struct OwnerAgent<L = Live> {
     /// The app.
@@ -197,7 +198,7 @@ pub struct OwnerAgent<L = Live> {
     lifecycle: PhantomData<L>,
 }
 
-/// The owner of the app in the path, in person: an agent will not do.
+/// Whoever acts as the owner of the app in the path, in person: an agent will not do.
 #[derive(Debug, Clone)]
 pub struct HumanOwner<L = Live> {
     /// The app.
@@ -207,7 +208,7 @@ pub struct HumanOwner<L = Live> {
     lifecycle: PhantomData<L>,
 }
 
-/// The owner or a member of the app in the path, in person: an agent will not do.
+/// As [`HumanOwner`], or one of the app's members: an agent will not do.
 #[derive(Debug, Clone)]
 pub struct HumanMember<L = Readable> {
     /// The app.
@@ -217,9 +218,9 @@ pub struct HumanMember<L = Readable> {
     lifecycle: PhantomData<L>,
 }
 
-/// Whoever may ask the app in the path for rows: an agent of its owner, or a service credential of
-/// it; and a page of the site, for the owner or a member. What they may do there is the app's to
-/// decide. People reach rows through pages, those of the site and those of the app.
+/// Whoever may ask the app in the path for rows: an agent of whoever acts as its owner, or a service
+/// credential of it; and a page of the site, for who acts as the owner or is a member. What they may
+/// do there is the app's to decide. People reach rows through pages, those of the site and those of the app.
 #[derive(Debug, Clone)]
 pub struct RowCaller<L = Live> {
     /// The app.
