@@ -9,7 +9,9 @@ use rookery_domain::{
     Error, ErrorCode, Timestamp,
     access::Standing,
     app::{AppRecord, AppStatus},
+    grants::{Grant, GrantState},
     manifest::{Collection, Manifest},
+    secret::SecretHash,
 };
 use rookery_storage::{apps::CollectionCounts, commit::Totals};
 
@@ -129,6 +131,13 @@ impl Root {
     #[must_use]
     pub fn has_live_grants(&self, now: Timestamp) -> bool {
         self.access.has_live_grants(now)
+    }
+
+    /// The grant link whose token has this hash, if it lets a visitor in now.
+    pub(crate) fn open_grant(&self, token: &SecretHash, now: Timestamp) -> Option<&Arc<Grant>> {
+        self.access.grant_by_token(token).filter(|grant| {
+            grant.state(now) == GrantState::Active && self.manifest.declares_role(&grant.role)
+        })
     }
 
     /// Live rows of a declared collection.

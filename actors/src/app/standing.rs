@@ -7,7 +7,6 @@ use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
     access::{Standing, Tier},
     app::AppRecord,
-    grants::{Grant, GrantState},
     id::{CredentialId, GrantId, HumanId, PreviewId},
     manifest::{Manifest, Visibility},
     members::Member,
@@ -81,12 +80,8 @@ impl AppHandle {
     /// # Errors
     /// As [`AppHandle::root`].
     pub async fn grant_lets_in(&self, token: SecretHash) -> Result<bool> {
-        let root = self.root().await?;
         let now = self.env().clock.now();
-        let grant = root.access.grant_by_token(&token);
-        let opens =
-            |one: &Grant| one.state(now) == GrantState::Active && declares(&root, &one.role);
-        Ok(grant.is_some_and(|grant| opens(grant)))
+        Ok(self.root().await?.open_grant(&token, now).is_some())
     }
 
     /// The preview whose token has this hash, if it opens the app now.
@@ -195,22 +190,20 @@ fn admitted(record: &AppRecord, share: Option<HashHalf>) -> Result<()> {
 pub(crate) fn of_member(manifest: &Manifest, member: &Member) -> Standing {
     let human = Principal::new(PrincipalKind::Human, member.human.uuid());
     let mut standing = Standing::new(human, Tier::Member);
-    let declared = |role: &Arc<str>| manifest.roles.contains_key(role);
+    let declared = |role: &Arc<str>| manifest.declares_role(role);
     standing.role = member.custom_role.clone().filter(declared);
     standing
-}
-
-fn declares(root: &Root, role: &str) -> bool {
-    root.manifest.roles.contains_key(role)
 }
 
 /// A link's holder has its role as long as the link is good. When the manifest no longer declares
 /// the role, the link opens nothing: what is left is what anybody has.
 fn by_grant(root: &Root, id: GrantId, visitor: Standing, now: Timestamp) -> Result<Standing> {
     match root.access.grant(id).filter(|grant| grant.holds(now)) {
-        Some(grant) if declares(root, &grant.role) => Ok(visitor.with_role(grant.role.clone())),
+        Some(grant) if root.manifest.declares_role(&grant.role) => {
+            Ok(visitor.with_role(grant.role.clone()))
+        }
         Some(_) if root.record.visibility == Visibility::Public => Ok(visitor),
-        Some(_) | None => Err(ended()),
+        Some(_) | None => Err(Error::link_ended()),
     }
 }
 
@@ -220,7 +213,7 @@ fn by_preview(root: &Root, id: PreviewId, visitor: Standing, now: Timestamp) -> 
     if live && root.record.visibility == Visibility::Private {
         Ok(Standing { read_only: true, ..visitor })
     } else {
-        Err(ended())
+        Err(Error::link_ended())
     }
 }
 
@@ -238,9 +231,4 @@ fn by_credential(
         }
         None => Err(Error::new(ErrorCode::Unauthorized, "the credential is not valid")),
     }
-}
-
-/// What came by a link or token that opens nothing any more.
-fn ended() -> Error {
-    Error::link_ended()
 }

@@ -205,7 +205,7 @@ impl Control {
     /// more.
     async fn roles_gone(&self, app: &AppHandle, manifest: &Manifest) -> Result<Vec<Warning>> {
         let (root, now) = (app.root().await?, self.env().clock.now());
-        let gone = root.manifest.roles.keys().filter(|role| !manifest.roles.contains_key(*role));
+        let gone = root.manifest.roles.keys().filter(|role| !manifest.declares_role(role));
         let warning = |role: &Arc<str>| {
             let (members, links) = root.access.holders(role, now);
             Warning::role_gone(role, members, links)

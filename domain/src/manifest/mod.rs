@@ -186,4 +186,10 @@ impl Manifest {
     pub fn collection(&self, name: &str) -> Result<&std::sync::Arc<Collection>> {
         self.collections.get(name).ok_or_else(|| Error::collection_not_found(name))
     }
+
+    /// Whether it declares the custom role `name`. One that it does not gives nothing.
+    #[must_use]
+    pub fn declares_role(&self, name: &str) -> bool {
+        self.roles.contains_key(name)
+    }
 }

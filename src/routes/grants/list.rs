@@ -35,6 +35,6 @@ pub async fn list(
     let grants = state.rooms.control().grants(&app, after, page.wanted()).await?;
     let manifest = state.rooms.control().manifest(&app).await?;
     let now = state.clock.now();
-    let shown = |one: &Grant| GrantBody::of(one, manifest.roles.contains_key(&one.role), now);
+    let shown = |one: &Grant| GrantBody::of(one, manifest.declares_role(&one.role), now);
     Ok(page.show(grants, |one| (one.created_at, one.id.uuid()), shown))
 }

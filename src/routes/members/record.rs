@@ -53,7 +53,7 @@ impl MemberBody {
     /// The record as it is under the manifest in force.
     #[must_use]
     pub fn under(self, manifest: &Manifest) -> Self {
-        let declared = |role: &Arc<str>| manifest.roles.contains_key(role);
+        let declared = |role: &Arc<str>| manifest.declares_role(role);
         let custom_role_declared = self.custom_role.as_ref().is_some_and(declared);
         Self { custom_role_declared, ..self }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rookery_domain::{
     Error, ErrorCode, Result,
     event::AccessEvent,
-    grants::{self, GRANT_TTL_S_MAX, GRANTS_PER_APP_MAX, Grant, GrantState},
+    grants::{self, GRANT_TTL_S_MAX, GRANTS_PER_APP_MAX, Grant},
     id::GrantId,
     secret::SecretHash,
 };
@@ -54,13 +54,7 @@ impl Decision<'_> {
     /// `grant_invalid` for a link that is unknown, used up, expired or revoked, or whose role the
     /// manifest does not declare any more.
     pub(in crate::app::decide) fn redeem_grant(&mut self, token: &SecretHash) -> Result<Reply> {
-        let now = self.now;
-        let root = &self.working.root;
-        let active = |grant: &&Arc<Grant>| {
-            grant.state(now) == GrantState::Active && root.manifest.roles.contains_key(&grant.role)
-        };
-        let grant =
-            root.access.grant_by_token(token).filter(active).ok_or_else(grants::not_good)?;
+        let grant = self.working.root.open_grant(token, self.now).ok_or_else(grants::not_good)?;
         let grant = Arc::new(Grant { uses: grant.uses.saturating_add(1), ..Grant::clone(grant) });
         self.put_grant(&grant);
         self.tell(AccessEvent::GrantRedeemed, &json!({"grant_id": grant.id, "role": grant.role}));

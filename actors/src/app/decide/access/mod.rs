@@ -89,7 +89,7 @@ impl Decision<'_> {
 impl Root {
     /// `invalid_request` unless the manifest declares the role.
     pub(crate) fn check_role(&self, NamedRole { name, field }: &NamedRole) -> Result<()> {
-        if self.manifest.roles.contains_key(name) {
+        if self.manifest.declares_role(name) {
             return Ok(());
         }
         Err(Error::invalid(format!("`{field}`: the manifest declares no role {}", quoted(name))))
