@@ -270,8 +270,21 @@ impl WorkerState {
     }
 }
 
-/// The running workers.
-pub struct Workers(Vec<(WorkerState, ArcSwap<ActorRef<Work>>)>);
+/// A worker, whichever actor does its rounds now.
+struct Running {
+    /// What each of its actors begins with.
+    state: WorkerState,
+    actor: ArcSwap<ActorRef<Work>>,
+}
+
+impl Running {
+    fn is(&self, actor: ActorId) -> bool {
+        self.actor.load().get_id() == actor
+    }
+}
+
+/// The running workers, in the order of [`WorkerKind::ALL`].
+pub struct Workers(Vec<Running>);
 
 impl Workers {
     /// Starts all of them under `root`.
@@ -294,17 +307,15 @@ impl Workers {
             let status = Arc::new(Mutex::new(status));
             let state =
                 WorkerState { kind, context: context.clone(), status, timer: None, failed: 0 };
-            let actor = spawn(&state, root).await?;
-            workers.push((state, ArcSwap::from_pointee(actor)));
+            let actor = ArcSwap::from_pointee(spawn(&state, root).await?);
+            workers.push(Running { state, actor });
         }
         Ok(Self(workers))
     }
 
     /// Puts a new worker in the place of the one that was `dead`.
     pub(crate) async fn replace(&self, dead: ActorId, root: &ActorCell) {
-        let is_dead =
-            |(_, actor): &&(WorkerState, ArcSwap<ActorRef<Work>>)| actor.load().get_id() == dead;
-        let Some((state, actor)) = self.0.iter().find(is_dead) else { return };
+        let Some(Running { state, actor }) = self.0.iter().find(|one| one.is(dead)) else { return };
         if state.context.is_stopping() {
             return;
         }
@@ -339,14 +350,12 @@ impl Workers {
     /// What an operator sees of them.
     #[must_use]
     pub fn observe(&self) -> Vec<WorkerStatus> {
-        self.0.iter().map(|(state, _)| state.status.lock().clone()).collect()
+        self.0.iter().map(|one| one.state.status.lock().clone()).collect()
     }
 
     /// Which worker this actor is.
     pub(crate) fn kind_of(&self, actor: ActorId) -> Option<WorkerKind> {
-        let is =
-            |(_, state): &&(WorkerState, ArcSwap<ActorRef<Work>>)| state.load().get_id() == actor;
-        self.0.iter().find(is).map(|(state, _)| state.kind)
+        self.0.iter().find(|one| one.is(actor)).map(|one| one.state.kind)
     }
 
     /// Makes a worker panic.
@@ -357,8 +366,7 @@ impl Workers {
     }
 
     fn actor(&self, kind: WorkerKind) -> ActorRef<Work> {
-        // In the order of `ALL`.
-        ActorRef::clone(&self.0[kind as usize].1.load())
+        ActorRef::clone(&self.0[kind as usize].actor.load())
     }
 }
 
