@@ -13,7 +13,6 @@ use std::{
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use rookery_domain::Timestamp;
-use serde::Serialize;
 use tokio::time::Instant;
 
 use super::{
@@ -92,7 +91,7 @@ impl Activity {
 }
 
 /// A message of a watched app, without its content.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenMessage {
     /// When its answer was there.
     pub at: Timestamp,
@@ -105,7 +104,7 @@ pub struct SeenMessage {
 }
 
 /// One second of a watched app.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WatchedSecond {
     /// Messages that ended.
     pub messages: u64,
@@ -240,7 +239,7 @@ impl Watch {
 }
 
 /// What is seen of an app since somebody looks at it.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default)]
 pub struct Watched {
     /// From being sent to being begun.
     pub wait: Distribution,

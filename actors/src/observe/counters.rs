@@ -7,14 +7,12 @@ use std::{
 };
 
 use rookery_domain::{Error, ErrorCode};
-use serde::Serialize;
 
 use super::histogram::{Distribution, Histogram};
 use crate::app::{message::Op, root::Root};
 
 /// What a message asks of an app.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageKind {
     /// Create a row.
     Create,
@@ -92,8 +90,7 @@ impl MessageKind {
 }
 
 /// How a message ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageOutcome {
     /// Answered, and durable.
     Ok,
@@ -164,7 +161,7 @@ pub(crate) struct ShardCounters {
 }
 
 /// What one shard, or all of them, counted.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShardTotals {
     /// Messages by [`MessageKind`] and [`MessageOutcome`], in the order of their `ALL`.
     pub messages: Messages,

@@ -5,8 +5,6 @@ use std::{
     time::Duration,
 };
 
-use serde::Serialize;
-
 /// Upper bounds of the buckets, in microseconds; a last bucket takes the rest.
 pub const BOUNDS_US: [u64; 16] = [
     50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
@@ -43,7 +41,7 @@ impl Histogram {
 }
 
 /// The counts of a [`Histogram`] at one time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Distribution {
     /// Durations in each bucket (not cumulative), bounds in [`BOUNDS_US`].
     pub buckets: [u64; BUCKETS],

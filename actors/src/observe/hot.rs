@@ -91,7 +91,7 @@ impl Measure {
 }
 
 /// Rates a second.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Rates {
     /// Messages.
     pub messages: f64,

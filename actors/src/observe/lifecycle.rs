@@ -9,7 +9,6 @@ use std::{
 
 use parking_lot::Mutex;
 use rookery_domain::{Timestamp, id::AppId};
-use serde::Serialize;
 
 use super::histogram::{Distribution, Histogram};
 use crate::supervision::policy::Verdict;
@@ -20,8 +19,7 @@ pub const CRASHES_KEPT: usize = 1_000;
 const CAUSE_BYTES_MAX: usize = 500;
 
 /// The states that are counted; an app in none of them is dormant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountedState {
     /// An actor runs.
     Live,
@@ -50,8 +48,7 @@ impl CountedState {
 }
 
 /// Why an app's actor ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopCause {
     /// Nobody needed it, or memory was short.
     Hibernated,
@@ -93,8 +90,7 @@ impl StopCause {
 }
 
 /// What was decided after a crash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrashDecision {
     /// Started again at once.
     Restart,
@@ -130,7 +126,7 @@ impl CrashDecision {
 }
 
 /// One crash and what followed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Crash {
     /// Its number since the process started, from 1.
     pub number: u64,
@@ -169,7 +165,7 @@ struct Ring {
 }
 
 /// What [`Lifecycle`] counted.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LifecycleTotals {
     /// Apps by [`CountedState`].
     pub states: [u64; CountedState::ALL.len()],

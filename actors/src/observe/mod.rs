@@ -19,7 +19,6 @@ use std::{
 
 use parking_lot::Mutex;
 use rookery_domain::{Timestamp, id::AppId};
-use serde::Serialize;
 
 use self::{
     activity::SeenMessage,
@@ -52,7 +51,7 @@ pub(crate) struct Observer {
 }
 
 /// Everything counted, at one time.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuntimeTotals {
     /// What each shard counted.
     pub shards: Vec<ShardTotals>,

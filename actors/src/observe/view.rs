@@ -5,7 +5,6 @@ use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
 use rookery_domain::Timestamp;
 use rookery_storage::offload::{Offload, Waits};
-use serde::Serialize;
 
 use super::{
     RuntimeTotals,
@@ -28,7 +27,7 @@ pub struct HotApp {
 }
 
 /// A shard of the tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShardSize {
     /// Its number, from 0.
     pub shard: usize,
@@ -103,7 +102,7 @@ impl Apps {
 }
 
 /// One app, as an operator who looks at it sees it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct AppView {
     /// Its observable state.
     pub observation: Observation,

@@ -7,7 +7,6 @@ use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{Error, Result, app::AppRecord, id::AppId, principal::Caller, trace::Trace};
 use rookery_storage::{offload::Permit, trace};
-use serde::Serialize;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
@@ -331,7 +330,7 @@ fn woke_late() -> Error {
 }
 
 /// The observable state of one app.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
     /// Whether an actor runs, or why not.
     pub state: SlotState,

@@ -28,7 +28,6 @@ use rookery_domain::{
     app::{AppRecord, AppStatus},
     id::AppId,
 };
-use serde::Serialize;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -256,7 +255,7 @@ impl Apps {
 }
 
 /// Apps in numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppCounts {
     /// Apps somebody has asked for lately.
     pub known: usize,

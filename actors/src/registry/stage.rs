@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
 use tokio::time::Instant;
 
 use super::slot::Waking;
 use crate::observe::lifecycle::CountedState;
 
 /// What an operator sees of a slot.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SlotState {
     /// No actor, none wanted.
     Dormant,

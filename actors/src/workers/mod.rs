@@ -17,7 +17,6 @@ use parking_lot::Mutex;
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr};
 use rookery_domain::{Result, Timestamp, retention as bounds};
 use rookery_storage::Db;
-use serde::Serialize;
 use tokio::{sync::oneshot, task::AbortHandle};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
@@ -30,8 +29,7 @@ use crate::{
 };
 
 /// What a worker is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkerKind {
     /// Puts apps to rest that nobody asks for, or that do not fit into memory.
     Hibernation,
@@ -58,6 +56,19 @@ impl WorkerKind {
         Self::Writer,
         Self::Metering,
     ];
+
+    /// Its name, as in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Hibernation => "hibernation",
+            Self::Sweeper => "sweeper",
+            Self::RowRetention => "row_retention",
+            Self::FeedRetention => "feed_retention",
+            Self::Writer => "writer",
+            Self::Metering => "metering",
+        }
+    }
 
     /// Time from `env`'s present to the next round.
     fn pause(self, env: &Env) -> Duration {
@@ -145,7 +156,7 @@ impl Context {
 }
 
 /// The observable state of a worker.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct WorkerStatus {
     /// Which one.
     pub kind: WorkerKind,

@@ -132,7 +132,7 @@ pub fn read(state: &AppState, query: TreeQuery) -> Result<Tree, Error> {
             resident_bytes: counted.resident_bytes,
         });
     let workers = state.rooms.runtime.workers().observe().into_iter().map(|worker| WorkerNode {
-        kind: snake(&worker.kind),
+        kind: worker.kind.as_str().to_owned(),
         rounds: worker.rounds,
         restarts: worker.restarts,
         last_round_at: worker.last_round_at.map(rfc3339),
@@ -154,12 +154,6 @@ pub fn read(state: &AppState, query: TreeQuery) -> Result<Tree, Error> {
         next: page.as_ref().and_then(|page| page.next),
         apps: page.map_or_else(Vec::new, |page| page.apps.iter().map(AppLine::of).collect()),
     })
-}
-
-/// The name of a unit variant, as it is serialized.
-fn snake(kind: &impl Serialize) -> String {
-    let value = serde_json::to_value(kind).unwrap_or_default();
-    value.as_str().unwrap_or_default().to_owned()
 }
 
 /// The supervision tree. Apps are listed for one shard at a time, in pages.

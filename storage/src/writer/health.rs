@@ -7,7 +7,6 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use serde::Serialize;
 
 use super::queue::{LaneStatus, Load};
 use crate::{
@@ -29,7 +28,7 @@ const FULL_FOR: Duration = Duration::from_secs(5);
 pub const BATCH_BUCKETS_ROWS: [u64; 12] = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 4_096];
 
 /// A snapshot of the writer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriterHealth {
     /// It commits: every lane runs and none is stuck, the store is sound, there is room and the
     /// database is there.
