@@ -37,9 +37,7 @@ fn apps(out: &mut Exposition, state: &State, totals: &RuntimeTotals) {
         let count = lifecycle.states[stage as usize];
         out.sample("rookery_apps", &[("state", stage.as_str())], count);
     }
-    let awake: u64 = lifecycle.states.iter().sum();
-    let dormant = state.ops.stored_apps().saturating_sub(awake);
-    out.sample("rookery_apps", &[("state", "dormant")], dormant);
+    out.sample("rookery_apps", &[("state", "dormant")], state.ops.dormant(lifecycle));
     let name = "rookery_app_starts_total";
     out.single(name, Kind::Counter, "Incarnations of apps started.", lifecycle.started);
     let name = "rookery_app_start_failures_total";
@@ -59,7 +57,7 @@ fn apps(out: &mut Exposition, state: &State, totals: &RuntimeTotals) {
     let name = "rookery_crashes_total";
     out.family(name, Kind::Counter, "Crashes, by what was decided after them.");
     for decision in CrashDecision::ALL {
-        let count = lifecycle.restarts[decision as usize];
+        let count = lifecycle.crashes[decision as usize];
         out.sample(name, &[("decision", decision.as_str())], count);
     }
     let name = "rookery_app_wake_seconds";

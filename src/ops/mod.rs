@@ -29,7 +29,7 @@ use rookery_actors::observe::{
     RuntimeTotals,
     counters::MessageOutcome,
     histogram::{Distribution, quantile_us},
-    lifecycle::CountedState,
+    lifecycle::{CountedState, LifecycleTotals},
 };
 use rookery_domain::Timestamp;
 use rookery_storage::{
@@ -60,8 +60,6 @@ const LAG_LOOK: Duration = Duration::from_millis(100);
 const STORED_EVERY: u64 = 60;
 /// Live pages open at a time.
 const STREAMS_MAX: usize = 64;
-/// Seconds that charts show.
-const SECONDS_MAX: usize = 60;
 
 /// The operator's view of a server.
 pub struct Ops {
@@ -139,10 +137,10 @@ impl Ops {
         Duration::from_micros(self.lag_us.load(Relaxed))
     }
 
-    /// Apps in storage, as counted last.
-    #[must_use]
-    pub fn stored_apps(&self) -> u64 {
-        self.stored.load(Relaxed)
+    /// Apps in storage, as counted last, that are in none of the counted states.
+    fn dormant(&self, now: &LifecycleTotals) -> u64 {
+        let counted: u64 = now.states.iter().sum();
+        self.stored.load(Relaxed).saturating_sub(counted)
     }
 
     /// Counts the apps in storage.
@@ -171,7 +169,7 @@ impl Ops {
         });
         let mut overview = self.picture(state, &before, now, &runtime, &writer, &http);
         let mut seconds = before.seconds;
-        if seconds.len() == SECONDS_MAX {
+        if seconds.len() == view::POINTS {
             seconds.pop_front();
         }
         seconds.push_back(Second {
@@ -238,19 +236,15 @@ impl Ops {
     fn apps(&self, last: &Last, runtime: &RuntimeTotals, rate: impl Fn(u64, u64) -> f64) -> Apps {
         let (now, before) = (&runtime.lifecycle, &last.runtime.lifecycle);
         let of = |stage: CountedState| now.states[stage as usize];
-        let (live, waking) = (of(CountedState::Live), of(CountedState::Waking));
-        let (restarting, quarantined) =
-            (of(CountedState::Restarting), of(CountedState::Quarantined));
-        let awake = live + waking + restarting + quarantined;
         Apps {
-            live,
-            dormant: self.stored_apps().saturating_sub(awake),
-            waking,
-            restarting,
-            quarantined,
+            live: of(CountedState::Live),
+            dormant: self.dormant(now),
+            waking: of(CountedState::Waking),
+            restarting: of(CountedState::Restarting),
+            quarantined: of(CountedState::Quarantined),
             starts_per_second: rate(now.started, before.started),
             wake_p99_seconds: seconds(&now.wake.since(&before.wake), 0.99),
-            crashes: now.restarts.iter().sum(),
+            crashes: now.crashes.iter().sum(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 /// Width and height of a chart's plane.
 const PLANE: (f64, f64) = (600.0, 120.0);
-/// Points of a chart.
+/// Points of a chart: seconds that it shows.
 pub const POINTS: usize = 60;
 
 /// A page.

@@ -151,7 +151,7 @@ pub(crate) struct Lifecycle {
     started: AtomicU64,
     start_failures: AtomicU64,
     stops: [AtomicU64; StopCause::ALL.len()],
-    restarts: [AtomicU64; CrashDecision::ALL.len()],
+    crashes: [AtomicU64; CrashDecision::ALL.len()],
     wake: Histogram,
     ring: Mutex<Ring>,
     /// Apps that are held back: restarting or quarantined.
@@ -176,7 +176,7 @@ pub struct LifecycleTotals {
     /// Incarnations that ended, by [`StopCause`].
     pub stops: [u64; StopCause::ALL.len()],
     /// Crashes by [`CrashDecision`].
-    pub restarts: [u64; CrashDecision::ALL.len()],
+    pub crashes: [u64; CrashDecision::ALL.len()],
     /// What starts cost.
     pub wake: Distribution,
 }
@@ -218,7 +218,7 @@ impl Lifecycle {
 
     /// Remembers a crash.
     pub(crate) fn crashed(&self, mut crash: Crash) {
-        self.restarts[crash.decision as usize].fetch_add(1, Relaxed);
+        self.crashes[crash.decision as usize].fetch_add(1, Relaxed);
         crash.cause.truncate(crash.cause.floor_char_boundary(CAUSE_BYTES_MAX));
         let mut ring = self.ring.lock();
         ring.number += 1;
@@ -250,7 +250,7 @@ impl Lifecycle {
             started: load(&self.started),
             start_failures: load(&self.start_failures),
             stops: std::array::from_fn(|i| load(&self.stops[i])),
-            restarts: std::array::from_fn(|i| load(&self.restarts[i])),
+            crashes: std::array::from_fn(|i| load(&self.crashes[i])),
             wake: self.wake.read(),
         }
     }
