@@ -200,10 +200,8 @@ impl Ops {
         let span = now.saturating_duration_since(last.at).as_secs_f64().max(1e-3);
         let rate = |now: u64, before: u64| now.saturating_sub(before) as f64 / span;
         let long_jobs = state.long_jobs();
-        let mut at = String::new();
-        state.clock.now().write_rfc3339(&mut at);
         Overview {
-            at,
+            at: state.clock.now().to_string(),
             uptime_s: self.uptime().as_secs(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             draining: state.drain.is_cancelled(),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
-    app::{AppLine, rfc3339},
+    app::AppLine,
     operator::{ActingOperator, Operator},
 };
 use crate::{
@@ -172,7 +172,7 @@ pub struct ActionLine {
 )]
 pub async fn actions(_: Operator, State(state): State<AppState>) -> ApiResult<Json<Actions>> {
     let line = |action: audit::Action| ActionLine {
-        at: rfc3339(action.at),
+        at: action.at.to_string(),
         action: action.action.to_owned(),
         app: action.app.to_string(),
         reason: action.reason,

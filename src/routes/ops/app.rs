@@ -9,7 +9,7 @@ use rookery_actors::{
         view::AppView,
     },
 };
-use rookery_domain::{ErrorCode, Timestamp};
+use rookery_domain::ErrorCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -200,20 +200,12 @@ pub struct RecentMessage {
 impl From<&SeenMessage> for RecentMessage {
     fn from(seen: &SeenMessage) -> Self {
         Self {
-            at: rfc3339(seen.at),
+            at: seen.at.to_string(),
             kind: seen.kind.as_str().to_owned(),
             outcome: seen.outcome.as_str().to_owned(),
             took_seconds: seen.took_us as f64 / 1e6,
         }
     }
-}
-
-/// A time as text.
-#[must_use]
-pub fn rfc3339(at: Timestamp) -> String {
-    let mut text = String::new();
-    at.write_rfc3339(&mut text);
-    text
 }
 
 impl AppDetail {
@@ -239,7 +231,7 @@ impl AppDetail {
             mailbox_limit: seen.mailbox_limit as u64,
             queued_max: before.max(observation.queued as u64),
             oldest_wait_seconds: seen.oldest_wait.map(|wait| wait.as_secs_f64()),
-            last_wake_at: seen.last_wake_at.map(rfc3339),
+            last_wake_at: seen.last_wake_at.map(|at| at.to_string()),
             last_wake_seconds: seen.last_wake_us.map(|micros| micros as f64 / 1e6),
             wait: Percentiles::of(&watched.wait),
             handle: Percentiles::of(&watched.handle),

@@ -6,10 +6,7 @@ use rookery_domain::ErrorCode;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{
-    app::{AppLine, rfc3339},
-    operator::Operator,
-};
+use super::{app::AppLine, operator::Operator};
 use crate::{
     error::ApiResult,
     http::params::{StrictQuery, check_limit},
@@ -69,7 +66,7 @@ impl From<Crash> for Restart {
     fn from(crash: Crash) -> Self {
         Self {
             number: crash.number,
-            at: rfc3339(crash.at),
+            at: crash.at.to_string(),
             app: crash.app.map(|app| app.to_string()),
             subject: crash.subject,
             cause: crash.cause,

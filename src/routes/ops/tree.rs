@@ -6,10 +6,7 @@ use rookery_domain::{Error, ErrorCode};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{
-    app::{AppLine, rfc3339},
-    operator::Operator,
-};
+use super::{app::AppLine, operator::Operator};
 use crate::{
     error::ApiResult,
     http::params::{StrictQuery, check_limit},
@@ -135,7 +132,7 @@ pub fn read(state: &AppState, query: TreeQuery) -> Result<Tree, Error> {
         kind: worker.kind.as_str().to_owned(),
         rounds: worker.rounds,
         restarts: worker.restarts,
-        last_round_at: worker.last_round_at.map(rfc3339),
+        last_round_at: worker.last_round_at.map(|at| at.to_string()),
         last_count: worker.last_count,
         last_error: worker.last_error,
     });
