@@ -32,6 +32,7 @@ pub mod limits;
 pub mod manifest;
 pub mod members;
 pub mod meters;
+pub mod network;
 pub mod operator;
 pub mod orgs;
 pub mod patch;

@@ -4,7 +4,7 @@
 //! Every purpose has its own sub-key, so nothing made for one passes for another. What is not
 //! here: where the key is kept, and what a cursor says (`query`).
 
-use std::{fmt, net::IpAddr};
+use std::fmt;
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use chacha20poly1305::{
@@ -15,7 +15,10 @@ use hmac::{Hmac, Mac as _};
 use rand::CryptoRng;
 use sha2::Sha256;
 
-use crate::secret::{SecretHash, UserCode};
+use crate::{
+    network::Network,
+    secret::{SecretHash, UserCode},
+};
 
 type HmacSha256 = Hmac<Sha256>;
 
@@ -143,16 +146,16 @@ impl ServerKey {
         self.tokens.clone().chain_update([purpose as u8]).chain_update(place)
     }
 
-    /// The keyed hash of a client's network: an IPv4 address, or an IPv6 /64. The address cannot
-    /// be told from it, and it is the only trace of an address that storage sees. It is not 0,
-    /// which is no network's number.
+    /// The keyed hash of a client's network. The address cannot be told from it, and it is the only
+    /// trace of an address that storage sees. It is not 0, which is no network's number.
     #[must_use]
-    pub fn network(&self, address: IpAddr) -> u64 {
-        let mac = self.networks.clone();
-        let mac = match address.to_canonical() {
-            IpAddr::V4(v4) => mac.chain_update([4]).chain_update(v4.octets()),
-            IpAddr::V6(v6) => mac.chain_update([6]).chain_update(&v6.octets()[..8]),
+    pub fn network(&self, network: impl Into<Network>) -> u64 {
+        let network = network.into();
+        let family: u8 = match network {
+            Network::V4(_) => 4,
+            Network::V6(_) => 6,
         };
+        let mac = self.networks.clone().chain_update([family]).chain_update(network.as_bytes());
         first_u64(&mac.finalize().into_bytes().into()).max(1)
     }
 

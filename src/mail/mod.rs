@@ -10,7 +10,9 @@ mod smtp;
 
 use std::sync::Arc;
 
-use rookery_domain::{Error, ErrorCode, Result, email::Email, id::HumanId, time::Clock};
+use rookery_domain::{
+    Error, ErrorCode, Result, email::Email, id::HumanId, network::Network, time::Clock,
+};
 use secrecy::ExposeSecret as _;
 use tokio::{sync::mpsc::OwnedPermit, time::Instant};
 
@@ -24,10 +26,7 @@ use crate::{
     config::{self, Config},
     error::ApiError,
     gcra::Rates,
-    http::{
-        client::Network,
-        loopback::{is_loopback_host, is_loopback_url},
-    },
+    http::loopback::{is_loopback_host, is_loopback_url},
     notice_rates::{NoticeRates, per_hour},
 };
 use smtp::Smtp;

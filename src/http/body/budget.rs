@@ -8,9 +8,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use rookery_domain::{Error, ErrorCode, Result};
-
-use crate::http::client::Network;
+use rookery_domain::{Error, ErrorCode, Result, network::Network};
 
 /// Bytes of a body that are not counted: `server.connections_max` bounds what they come to.
 const FREE_BYTES: usize = 16 << 10;

@@ -7,13 +7,12 @@ use governor::{
     clock::{Clock, MonotonicClock},
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
-use rookery_domain::{Error, ErrorCode};
+use rookery_domain::{Error, ErrorCode, network::Network};
 
 use crate::{
     config,
     error::ApiError,
     gcra::{Allowance, Rates},
-    http::client::Network,
 };
 
 /// `RateLimit-Policy` of the IETF draft.

@@ -4,9 +4,9 @@
 use std::{collections::HashMap, net::IpAddr, sync::Arc};
 
 use parking_lot::Mutex;
-use rookery_domain::{Error, ErrorCode};
+use rookery_domain::{Error, ErrorCode, network::Network};
 
-use crate::{error::ApiError, http::client::Network};
+use crate::error::ApiError;
 
 /// The open polls of a server.
 #[derive(Debug)]

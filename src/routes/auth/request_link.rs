@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use axum::{Json, extract::State};
 use http::StatusCode;
 use rookery_actors::Directory;
-use rookery_domain::{ErrorCode, email::Email, redirect::ReturnPath};
+use rookery_domain::{ErrorCode, email::Email, network::Network, redirect::ReturnPath};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -14,7 +14,7 @@ use crate::{
     http::{
         auth::permission::Public,
         body::{BodyBound, RequestBody, StrictJson},
-        client::{Network, RequestContext},
+        client::RequestContext,
     },
     mail::SignIn,
     state::{AppState, State as Shared},

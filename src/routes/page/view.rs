@@ -2,13 +2,13 @@
 
 use http::{HeaderMap, Method, StatusCode, header, uri::Authority};
 use rookery_actors::{AppHandle, meters::PageView};
-use rookery_domain::meters::visit::{Signs, is_view, referrer_host};
+use rookery_domain::{
+    meters::visit::{Signs, is_view, referrer_host},
+    network::Network,
+};
 use rookery_storage::meters::roll_up::Source;
 
-use crate::{
-    http::client::{Network, RequestContext},
-    state::AppState,
-};
+use crate::{http::client::RequestContext, state::AppState};
 
 /// Counts a view when a page was sent to somebody who looks at it; an unchanged page that the
 /// browser had already is looked at too.
