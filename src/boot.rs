@@ -113,8 +113,6 @@ pub struct Rooms {
     pub runtime: Runtime,
     /// Accounts, agents, keys and sessions.
     pub directory: Directory,
-    /// Which host name is which app's.
-    pub domains: Domains,
     /// The server's key.
     pub key: ServerKey,
     /// Last, so that all else is gone before.
@@ -200,8 +198,7 @@ impl Rooms {
                     setting: place_of(config),
                     error: Box::new(error),
                 })?;
-        let domains = runtime.domains().clone();
-        Ok(Self { db, writer, runtime, directory, domains, key, _threads: threads })
+        Ok(Self { db, writer, runtime, directory, key, _threads: threads })
     }
 
     /// The registry of apps.
@@ -214,6 +211,12 @@ impl Rooms {
     #[must_use]
     pub const fn control(&self) -> &Control {
         self.runtime.control()
+    }
+
+    /// Which host name is which app's.
+    #[must_use]
+    pub const fn domains(&self) -> &Domains {
+        self.runtime.domains()
     }
 
     /// Takes down the app with this id or slug, for the operator.

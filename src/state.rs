@@ -93,7 +93,7 @@ impl State {
     /// The origin of an app's pages: its custom domain where it has one that works.
     #[must_use]
     pub fn app_origin(&self, app: AppId, slug: &str) -> String {
-        match self.rooms.domains.serving(app) {
+        match self.rooms.domains().serving(app) {
             Some(domain) => self.origins.domain_origin(&domain),
             None => self.origins.app_origin(slug),
         }

@@ -209,7 +209,7 @@ fn spawn_rounds(state: &AppState) {
     let counted = state.clone();
     tokio::spawn(until_it_ends("figures", async move || ops::run(&counted).await));
     if let Some(custom) = state.custom_domains.clone() {
-        let (domains, drain) = (state.rooms.domains.clone(), state.drain.clone());
+        let (domains, drain) = (state.rooms.domains().clone(), state.drain.clone());
         tokio::spawn(until_it_ends("domains", async move || {
             custom.keep_clean(&domains, &drain).await;
         }));

@@ -61,7 +61,7 @@ impl Origin {
     /// The app whose custom domain the authority names, if it is one that is proven.
     fn custom(authority: &str, state: &AppState) -> Option<Self> {
         let host = Origins::host_name(authority)?;
-        let Destination { app, serving } = state.rooms.domains.at(&host)?;
+        let Destination { app, serving } = state.rooms.domains().at(&host)?;
         Some(match *serving == *host {
             true => Self::Domain { app: app.to_string().into(), domain: serving },
             false => Self::Alias { serving },

@@ -179,7 +179,7 @@ impl AppRecordBody {
         let shown = detail.shown();
         let AppDetail { record, dormant: _, collections, totals } = detail;
         let limits = &state.config.limits;
-        let (domain, aliases) = state.rooms.domains.addresses(record.id);
+        let (domain, aliases) = state.rooms.domains().addresses(record.id);
         Self {
             id: record.id,
             url: state.app_url(record.id, &record.slug),

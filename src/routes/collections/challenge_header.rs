@@ -42,7 +42,7 @@ impl ChallengeHeader {
             return Ok(Some(ChallengeAnswer::Refused("was not looked at")));
         }
         let slug = request.app.record().slug.to_string();
-        let names = state.rooms.domains.names(request.app.id());
+        let names = state.rooms.domains().names(request.app.id());
         let is_own = |host: &str| {
             state.origins.is_host_of(host, &slug) || names.iter().any(|name| **name == *host)
         };

@@ -82,7 +82,7 @@ pub async fn bind(
     };
     let make = move |keep| async move {
         let max = shared.config.limits.max_domains_per_account;
-        match shared.rooms.domains.bind(&app, account, name.clone(), max, keep).await {
+        match shared.rooms.domains().bind(&app, account, name.clone(), max, keep).await {
             Err(error) if error.code == ErrorCode::DomainTaken => {
                 Err(taken(&shared, account, &name).await?.unwrap_or(error))
             }
@@ -99,7 +99,7 @@ async fn taken(
     account: Option<HumanId>,
     name: &DomainName,
 ) -> Result<Option<Error>> {
-    let holder = state.rooms.domains.at(name.as_str());
+    let holder = state.rooms.domains().at(name.as_str());
     let (Some(holder), Some(account)) = (holder, account) else { return Ok(None) };
     let apps = state.rooms.apps();
     // It may be destroyed meanwhile.

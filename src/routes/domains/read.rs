@@ -27,7 +27,7 @@ pub async fn read(
     Enabled(custom): Enabled,
     State(state): State<AppState>,
 ) -> ApiResult<Json<DomainsBody>> {
-    let domains = &state.rooms.domains;
+    let domains = state.rooms.domains();
     let found = custom.refreshed(domains, owner.app.id()).await?;
     if found.is_empty() {
         return Err(none_bound().into());

@@ -49,7 +49,7 @@ pub async fn remove(
     _: Nothing,
 ) -> ApiResult<StatusCode> {
     let AppOwner { app, caller, .. } = owner;
-    let domains = &state.rooms.domains;
+    let domains = state.rooms.domains();
     let name = which.domain.as_deref().map(|name| custom.parse(name)).transpose()?;
     let mut found = domains.list(app.id()).await?;
     if found.is_empty() {

@@ -142,11 +142,11 @@ async fn a_domain_stays_with_its_app_until_that_is_destroyed() {
     let purge = here.server.send(Method::POST, &owner, &app.path("/purge"), &json!({})).await;
     assert_eq!(purge.status, 204, "{}", purge.text);
     assert!(!here.visit(domain, "/").await.text.contains("Served here"));
-    assert_eq!(here.server.state().rooms.domains.at(domain), None);
+    assert_eq!(here.server.state().rooms.domains().at(domain), None);
     // The provider is told later, and only of what nobody else has bound meanwhile.
     assert_eq!(here.outside.hosts(), [domain]);
     let custom = here.server.state().custom_domains.clone().expect("an edge provider");
-    let domains = &here.server.state().rooms.domains;
+    let domains = here.server.state().rooms.domains();
     here.outside.fail(Some(500));
     let last = custom.clean_up(domains, "").await.expect("storage answers");
     assert_eq!(last, "", "there are no others");
