@@ -103,6 +103,14 @@ impl Drop for CommitThreads {
     }
 }
 
+/// What the supervision tree stands on.
+struct Ground {
+    key: ServerKey,
+    db: Db,
+    writer: Writer,
+    threads: CommitThreads,
+}
+
 /// Everything behind the handlers.
 pub struct Rooms {
     /// The database.
@@ -146,7 +154,7 @@ impl Rooms {
         }
         let key = server_key(config)?;
         let options = RuntimeOptions { timed_rounds, ..runtime(config, hosts) };
-        Self::open_with(key, db, writer, threads, config, clock, options).await
+        Self::open_with(Ground { key, db, writer, threads }, config, clock, options).await
     }
 
     /// Opens everything beside the server of this database, if one runs, and takes nothing over from
@@ -169,18 +177,16 @@ impl Rooms {
         let threads = CommitThreads::start().map_err(BootError::Threads)?;
         let writer = threads.writer(&db, epoch, options)?;
         let options = runtime(config, hosts);
-        Self::open_with(key, db, writer, threads, config, clock, options).await
+        Self::open_with(Ground { key, db, writer, threads }, config, clock, options).await
     }
 
     async fn open_with(
-        key: ServerKey,
-        db: Db,
-        writer: Writer,
-        threads: CommitThreads,
+        ground: Ground,
         config: &Config,
         clock: &Clock,
         options: RuntimeOptions,
     ) -> Result<Self, BootError> {
+        let Ground { key, db, writer, threads } = ground;
         let store = Arc::new(SqlStore::new(db.clone(), writer.clone(), clock.clone()));
         let runtime = Runtime::start(
             db.clone(),
