@@ -9,9 +9,10 @@ use rookery_storage::{
     idempotency::KeepResponse,
 };
 
-use super::{
-    BillingPassed, Directory, core::Core, mutation::Failure, orgs::last_admin_of, sign_in,
-};
+use super::{BillingPassed, Directory, core::Core, mutation::Failure, orgs::last_admin_of};
+
+/// Characters of an id that tell people apart.
+const SHORT_ID_CHARS: usize = 6;
 
 /// The session was open when the request came in; the account was closed since.
 pub(super) fn no_such_account() -> Error {
@@ -19,16 +20,18 @@ pub(super) fn no_such_account() -> Error {
 }
 
 impl Directory {
-    /// The name that others are shown: the stored one, else what precedes the `@` of the proven address.
+    /// The name that others are shown: the stored one, else the part of the proven address before the
+    /// `@`; of somebody without either `human` and the end of its id, so that nobody's name is empty.
     #[must_use]
     pub fn display_name(human: &Human) -> String {
-        sign_in::display_name(human)
+        name_with(human, human.proven_email())
     }
 
-    /// The same of somebody who was invited: by the address of the invitation, proven or not.
+    /// What whoever invited somebody is shown: as long as the invited has no name of its own, the
+    /// address that the invitation went to names it, proven or not.
     #[must_use]
     pub fn invited_name(human: &Human) -> String {
-        sign_in::invited_name(human)
+        name_with(human, human.email.as_deref())
     }
 
     /// Stores or clears the name of a human.
@@ -144,4 +147,16 @@ impl Core {
         self.write(|memory| memory.put_human(human.clone()));
         Ok(Arc::new(human))
     }
+}
+
+fn name_with(human: &Human, address: Option<&str>) -> String {
+    let of_address = || {
+        let address = address?;
+        Some(address.rsplit_once('@').map_or(address, |(local, _)| local).to_owned())
+    };
+    let of_id = || {
+        let id = human.id.to_string();
+        format!("human {}", &id[id.len() - SHORT_ID_CHARS..])
+    };
+    human.name.clone().or_else(of_address).unwrap_or_else(of_id)
 }

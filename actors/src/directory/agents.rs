@@ -42,7 +42,7 @@ impl AgentRecord {
         let owner = entry.agent.owner.and_then(|owner| memory.human(owner));
         Self {
             agent: Arc::clone(&entry.agent),
-            owner_name: owner.map(|owner| super::sign_in::display_name(owner)),
+            owner_name: owner.map(|owner| Directory::display_name(owner)),
             keys: entry.keys.iter().map(|key| key.record()).collect(),
         }
     }

@@ -16,10 +16,7 @@ use rookery_storage::{
 };
 use serde_json::json;
 
-use super::{
-    Directory, account::no_such_account, core::Core, memory::Memory, mutation::Failure,
-    sign_in::display_name,
-};
+use super::{Directory, account::no_such_account, core::Core, memory::Memory, mutation::Failure};
 
 /// A place in the list of a human's organizations.
 pub type OrgPosition = (Timestamp, OrgId);
@@ -83,8 +80,8 @@ impl Directory {
     ) -> Result<OrgRecord> {
         self.mutate(async move |core: Arc<Core>| {
             let (id, name) = (OrgId::new(), name.as_str().to_owned());
-            let billing_name =
-                core.read(|memory| memory.human(founder).map(|human| display_name(human)))?;
+            let billing_name = core
+                .read(|memory| memory.human(founder).map(|human| Directory::display_name(human)))?;
             let keep = keep.of(move |(org, member): &(Org, OrgMember)| OrgRecord {
                 org: Arc::new(org.clone()),
                 role: member.role,
@@ -288,7 +285,7 @@ impl Core {
 impl OrgRecord {
     fn read(memory: &Memory, human: HumanId, org: OrgId) -> Option<Self> {
         let (org, member, members) = memory.orgs.seen_by(human, org)?;
-        let billing_name = memory.human(org.billing).map(|human| display_name(human));
+        let billing_name = memory.human(org.billing).map(|human| Directory::display_name(human));
         Some(Self { org: Arc::clone(org), role: member.role, members, billing_name })
     }
 }
@@ -299,7 +296,7 @@ impl OrgMemberRecord {
         Self {
             member,
             email: human.and_then(|human| human.proven_email().map(str::to_owned)),
-            name: human.map(|human| display_name(human)),
+            name: human.map(|human| Directory::display_name(human)),
         }
     }
 }

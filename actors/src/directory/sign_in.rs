@@ -62,33 +62,6 @@ pub struct MailedLink {
     pub is_good: bool,
 }
 
-/// Characters of an id that tell people apart.
-const SHORT_ID_CHARS: usize = 6;
-
-/// The name that others are shown: the stored one, else the part of the proven address before the `@`; of
-/// somebody without either `human` and the end of its id, so that nobody's name is empty.
-pub(super) fn display_name(human: &Human) -> String {
-    name_with(human, human.proven_email())
-}
-
-/// What whoever invited somebody is shown: as long as the invited has no name of its own, the address that
-/// the invitation went to names it.
-pub(super) fn invited_name(human: &Human) -> String {
-    name_with(human, human.email.as_deref())
-}
-
-fn name_with(human: &Human, address: Option<&str>) -> String {
-    let of_address = || {
-        let address = address?;
-        Some(address.rsplit_once('@').map_or(address, |(local, _)| local).to_owned())
-    };
-    let of_id = || {
-        let id = human.id.to_string();
-        format!("human {}", &id[id.len() - SHORT_ID_CHARS..])
-    };
-    human.name.clone().or_else(of_address).unwrap_or_else(of_id)
-}
-
 /// Where a sign-in that was begun leads: checked then, and again now, as it lay in storage meanwhile. By
 /// now it is spent, so one that leads astray leads home.
 pub(super) fn stored_path(stored: Option<&str>) -> ReturnPath {
