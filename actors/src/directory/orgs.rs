@@ -12,7 +12,7 @@ use rookery_domain::{
 };
 use rookery_storage::{
     idempotency::KeepResponse,
-    orgs::{self, NewMember, Org, OrgMember, OrgRefusal},
+    orgs::{self, NewMember, NewOrg, Org, OrgMember, OrgRefusal},
 };
 use serde_json::json;
 
@@ -80,6 +80,7 @@ impl Directory {
     ) -> Result<OrgRecord> {
         self.mutate(async move |core: Arc<Core>| {
             let (id, name) = (OrgId::new(), name.as_str().to_owned());
+            let new = NewOrg { id, name, founder, orgs_max: ORGS_PER_ACCOUNT_MAX };
             let billing_name = core
                 .read(|memory| memory.human(founder).map(|human| Directory::display_name(human)))?;
             let keep = keep.of(move |(org, member): &(Org, OrgMember)| OrgRecord {
@@ -88,8 +89,7 @@ impl Directory {
                 members: 1,
                 billing_name: billing_name.clone(),
             });
-            let (max, now) = (ORGS_PER_ACCOUNT_MAX, core.now());
-            let made = orgs::create(&core.db, id, name, founder, max, now, keep).await?;
+            let made = orgs::create(&core.db, new, core.now(), keep).await?;
             let (org, member) = made.map_err(|why| match why {
                 OrgRefusal::Full => too_many_orgs(),
                 OrgRefusal::NoSuchAccount => no_such_account(),

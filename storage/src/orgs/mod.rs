@@ -54,30 +54,40 @@ pub enum OrgRefusal {
     Full,
 }
 
-/// Makes an organization, with `founder` as its first admin and billing account. An account can found
-/// `orgs_max`, whoever is billed for them later: what others leave to it takes nothing from it.
+/// An organization to be made.
+#[derive(Debug, Clone)]
+pub struct NewOrg {
+    /// Its id.
+    pub id: OrgId,
+    /// Its name.
+    pub name: String,
+    /// Its first admin, and the account that is billed for it.
+    pub founder: HumanId,
+    /// Organizations that an account can found, whoever is billed for them later: what others leave
+    /// to it takes nothing from it.
+    pub orgs_max: u64,
+}
+
+/// Makes an organization.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn create(
     db: &Db,
-    id: OrgId,
-    name: String,
-    founder: HumanId,
-    orgs_max: u64,
+    new: NewOrg,
     now: Timestamp,
     keep: KeepResponse<(Org, OrgMember)>,
 ) -> Result<Result<(Org, OrgMember), OrgRefusal>> {
-    let input = (id, name, founder, orgs_max, now, keep);
-    db.transaction_with(founder, input, |tx, (id, name, founder, max, now, keep)| {
+    db.transaction_with(new.founder, (new, now, keep), |tx, (new, now, keep)| {
         Box::pin(async move {
-            let (id, founder, now) = (*id, *founder, *now);
+            let (NewOrg { id, name, founder, orgs_max }, now) = (new, *now);
+            let (id, founder) = (*id, *founder);
             if !humans::lock_open(tx, founder).await? {
                 return Ok(refused(tx, OrgRefusal::NoSuchAccount));
             }
             let (orgs,): (u64,) =
                 tx.one("select count(*) from orgs where founder = $1", args![founder]).await?;
-            if orgs >= *max {
+            if orgs >= *orgs_max {
                 return Ok(refused(tx, OrgRefusal::Full));
             }
             tx.execute(

@@ -9,17 +9,25 @@ use rookery_storage::{
     closing::{self, Closing},
     directory::{self, Entry},
     idempotency::KeepResponse,
-    orgs::{self, NewMember, Org, OrgMember, OrgRefusal},
+    orgs::{self, NewMember, NewOrg, Org, OrgMember, OrgRefusal},
 };
 
 use crate::support::{NOW, at_once, contract, human};
 
+/// Has an account that may found so many organizations found one.
+async fn found(
+    db: &Db,
+    id: OrgId,
+    founder: HumanId,
+    orgs_max: u64,
+) -> Result<(Org, OrgMember), OrgRefusal> {
+    let new = NewOrg { id, name: "Rooks".into(), founder, orgs_max };
+    orgs::create(db, new, NOW, KeepResponse::nothing()).await.unwrap()
+}
+
 async fn founded(db: &Db, founder: HumanId) -> OrgId {
     let id = OrgId::new();
-    orgs::create(db, id, "Rooks".into(), founder, 10, NOW, KeepResponse::nothing())
-        .await
-        .unwrap()
-        .unwrap();
+    found(db, id, founder, 10).await.unwrap();
     id
 }
 
@@ -53,16 +61,13 @@ contract! {
         let db = &test.db;
         let ada = human(db, "ada@example.com").await.id;
         let id = OrgId::new();
-        let (org, member) =
-            orgs::create(db, id, "Rooks".into(), ada, 1, NOW, KeepResponse::nothing()).await.unwrap().unwrap();
+        let (org, member) = found(db, id, ada, 1).await.unwrap();
         assert_eq!((org.id, org.billing, &*org.name), (id, ada, "Rooks"));
         assert_eq!((member.org, member.human, member.role), (id, ada, Admin));
         assert_eq!(known(db).await, (vec![org], vec![member]));
-        let full = orgs::create(db, OrgId::new(), "Two".into(), ada, 1, NOW, KeepResponse::nothing()).await.unwrap();
-        assert_eq!(full, Err(OrgRefusal::Full));
+        assert_eq!(found(db, OrgId::new(), ada, 1).await, Err(OrgRefusal::Full));
         let nobody = HumanId::new();
-        let closed = orgs::create(db, OrgId::new(), "No".into(), nobody, 1, NOW, KeepResponse::nothing()).await.unwrap();
-        assert_eq!(closed, Err(OrgRefusal::NoSuchAccount));
+        assert_eq!(found(db, OrgId::new(), nobody, 1).await, Err(OrgRefusal::NoSuchAccount));
         assert_eq!(known(db).await.0.len(), 1);
     }
 

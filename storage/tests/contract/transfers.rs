@@ -7,7 +7,7 @@ use rookery_domain::{
 use rookery_storage::{
     apps::{create, purge},
     idempotency::KeepResponse,
-    orgs::{self, NewMember},
+    orgs::{self, NewMember, NewOrg},
     transfers::{self, OfferOutcome},
 };
 
@@ -51,7 +51,8 @@ contract! {
         let ada = human(db, "ada@example.com").await.id;
         let eve = human(db, "eve@example.com").await.id;
         let org = OrgId::new();
-        orgs::create(db, org, "Rooks".into(), ada, 10, NOW, KeepResponse::nothing()).await.unwrap().unwrap();
+        let new = NewOrg { id: org, name: "Rooks".into(), founder: ada, orgs_max: 10 };
+        orgs::create(db, new, NOW, KeepResponse::nothing()).await.unwrap().unwrap();
         let email = "eve@example.com".to_owned();
         let new = NewMember { org, by: ada, email, role: Admin, members_max: 4 };
         orgs::add_member(db, new.clone(), NOW, KeepResponse::nothing()).await.unwrap().unwrap();
