@@ -8,7 +8,7 @@ use rookery_domain::{Timestamp, event::Event, id::AppId};
 
 use crate::{
     codec::{self, event_columns},
-    columns::{FromColumns, Read, ReadColumns},
+    columns::{FromColumns, Read, ReadColumns, record},
     db::{Db, Tx, args},
     error::Result,
     history,
@@ -180,46 +180,65 @@ pub async fn prune(db: &Db, app: AppId, keep: FeedRetention) -> Result<Option<Pr
 async fn prune_in(tx: &mut Tx, app: AppId, keep: FeedRetention) -> Result<Option<Pruned>> {
     // The update locks the head first, in the writer's order: a purge that scrubs events and a
     // prune that deletes them never wait for each other in a ring.
-    let head: Option<(i64, i64, i64)> = tx
+    let head: Option<Pruning> = tx
         .optional(
             "update app_head set floor_seq = floor_seq where app_id = $1 \
              returning last_seq, floor_seq, history_bytes",
             args![app],
         )
         .await?;
-    let Some((last_seq, floor, bytes)) = head else { return Ok(None) };
-    let excess = bytes.saturating_sub(i64::try_from(keep.bytes).unwrap_or(i64::MAX));
-    let by_bytes = match excess {
-        ..=0 => 0,
-        _ => history::oldest_events(tx, app, excess, PRUNE_CHUNK).await?.unwrap_or(last_seq),
-    };
-    let by_count = last_seq.saturating_sub(i64::try_from(keep.events).unwrap_or(i64::MAX));
-    // The first event that is young enough stops it, so that the feed keeps no holes.
-    let young: Option<i64> = tx
-        .value(
-            "select seq from events where app_id = $1 and seq > $2 and at >= $3 and at <= $4 \
-             order by seq limit 1",
-            args![app, floor, keep.not_before, keep.not_after],
-        )
-        .await?;
-    let young = young.unwrap_or(last_seq + 1);
-    let old: Option<i64> = tx
-        .value(
-            "select seq from events where app_id = $1 and seq > $2 and seq < $3 and at < $4 \
-             order by seq desc limit 1",
-            args![app, floor, young, keep.not_before],
-        )
-        .await?;
-    let by_age = old.unwrap_or(floor);
-    let target = by_count.max(by_age).max(by_bytes).min(last_seq);
-    if target <= floor {
-        return Ok(Some(Pruned {
-            events: 0,
-            floor_seq: floor.max(0).cast_unsigned(),
-            more: false,
-        }));
+    let Some(head) = head else { return Ok(None) };
+    let floor = head.floor_seq;
+    let target = head.target(tx, app, keep).await?;
+    let through = target.min(floor + i64::from(PRUNE_CHUNK)).max(floor);
+    let events = if through > floor { delete_through(tx, app, through).await? } else { 0 };
+    let floor_seq = through.max(0).cast_unsigned();
+    Ok(Some(Pruned { events, floor_seq, more: through < target }))
+}
+
+/// What the head of an app says to whoever prunes its feed.
+struct Pruning {
+    last_seq: i64,
+    floor_seq: i64,
+    history_bytes: i64,
+}
+
+record!(Pruning: last_seq, floor_seq, history_bytes);
+
+impl Pruning {
+    /// The number up to which events go, by whichever bound is the tightest.
+    async fn target(&self, tx: &mut Tx, app: AppId, keep: FeedRetention) -> Result<i64> {
+        let Self { last_seq, floor_seq: floor, history_bytes } = *self;
+        let excess = history_bytes.saturating_sub(i64::try_from(keep.bytes).unwrap_or(i64::MAX));
+        let by_bytes = match excess {
+            ..=0 => 0,
+            _ => history::oldest_events(tx, app, excess, PRUNE_CHUNK).await?.unwrap_or(last_seq),
+        };
+        let by_count = last_seq.saturating_sub(i64::try_from(keep.events).unwrap_or(i64::MAX));
+        // The first event that is young enough stops it, so that the feed keeps no holes.
+        let young: Option<i64> = tx
+            .value(
+                "select seq from events where app_id = $1 and seq > $2 and at >= $3 and at <= $4 \
+                 order by seq limit 1",
+                args![app, floor, keep.not_before, keep.not_after],
+            )
+            .await?;
+        let young = young.unwrap_or(last_seq + 1);
+        let old: Option<i64> = tx
+            .value(
+                "select seq from events where app_id = $1 and seq > $2 and seq < $3 and at < $4 \
+                 order by seq desc limit 1",
+                args![app, floor, young, keep.not_before],
+            )
+            .await?;
+        let by_age = old.unwrap_or(floor);
+        Ok(by_count.max(by_age).max(by_bytes).min(last_seq))
     }
-    let through = target.min(floor + i64::from(PRUNE_CHUNK));
+}
+
+/// Deletes the events up to a number, which is the floor from then on, and the remains of rows purged
+/// before them; how many events.
+async fn delete_through(tx: &mut Tx, app: AppId, through: i64) -> Result<u64> {
     let newest_gone: Option<i64> = tx
         .value(
             "select at from events where app_id = $1 and seq <= $2 order by seq desc limit 1",
@@ -239,8 +258,7 @@ async fn prune_in(tx: &mut Tx, app: AppId, keep: FeedRetention) -> Result<Option
         drop_tombstones(tx, app, at).await?;
     }
     history::subtract(tx, app, gone).await?;
-    let floor_seq = through.max(0).cast_unsigned();
-    Ok(Some(Pruned { events, floor_seq, more: through < target }))
+    Ok(events)
 }
 
 /// Drops the tombstones of what was purged up to `at`, and notes the highest of their versions.
