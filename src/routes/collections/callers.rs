@@ -37,9 +37,9 @@ pub(crate) trait Callers: Send + 'static {
     /// For changing rows.
     type Writer: Asks;
     /// For reading what no service credential may.
-    type OwnReader: Asks;
+    type ReaderBeyondAllowlist: Asks;
     /// For doing what no service credential may.
-    type OwnWriter: Asks;
+    type WriterBeyondAllowlist: Asks;
 }
 
 /// Agents and service credentials, at `/v1/apps/:id`. No cookie counts there.
@@ -50,8 +50,8 @@ impl Callers for Api {
     const SURFACE: Surface = Surface::Api;
     type Reader = RowCaller<Readable>;
     type Writer = RowCaller;
-    type OwnReader = RowCallerBeyondAllowlist<Readable>;
-    type OwnWriter = RowCallerBeyondAllowlist;
+    type ReaderBeyondAllowlist = RowCallerBeyondAllowlist<Readable>;
+    type WriterBeyondAllowlist = RowCallerBeyondAllowlist;
 }
 
 /// Visitors of the app's page, at `/s`, by cookie (then with the CSRF check) or by header. Reading
@@ -63,6 +63,6 @@ impl Callers for Origin {
     const SURFACE: Surface = Surface::Origin;
     type Reader = AnyVisitor;
     type Writer = Visitor;
-    type OwnReader = AnyVisitor;
-    type OwnWriter = Visitor;
+    type ReaderBeyondAllowlist = AnyVisitor;
+    type WriterBeyondAllowlist = Visitor;
 }

@@ -34,7 +34,7 @@ pub const ERRORS: &[ErrorCode] =
     )
 )]
 pub(crate) async fn list_deleted_rows<C: Callers>(
-    caller: C::OwnReader,
+    caller: C::ReaderBeyondAllowlist,
     CollectionPath(collection): CollectionPath,
     StrictQuery(params): StrictQuery<PageParams>,
 ) -> ApiResult<Response> {

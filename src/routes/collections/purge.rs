@@ -40,7 +40,7 @@ pub const ERRORS: &[ErrorCode] = &[
     responses((status = 200, description = "What is left.", body = TombstoneRecord))
 )]
 pub(crate) async fn purge_row<C: Callers>(
-    caller: C::OwnWriter,
+    caller: C::WriterBeyondAllowlist,
     State(state): State<AppState>,
     row: RowPath,
     seen: SeenVersion,

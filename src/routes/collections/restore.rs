@@ -33,7 +33,7 @@ pub const ERRORS: &[ErrorCode] = &[
     responses((status = 200, description = "The row with its new version.", body = RowRecord))
 )]
 pub(crate) async fn restore_row<C: Callers>(
-    caller: C::OwnWriter,
+    caller: C::WriterBeyondAllowlist,
     row: RowPath,
     _: Nothing,
 ) -> ApiResult<Response> {

@@ -65,7 +65,7 @@ impl RequestBody for EventBody {
     responses((status = 201, description = "The event.", body = SentEvent))
 )]
 pub(crate) async fn send_event<C: Callers>(
-    caller: C::OwnWriter,
+    caller: C::WriterBeyondAllowlist,
     IdempotencyKey(key): IdempotencyKey,
     body: ExactJson<EventBody>,
 ) -> ApiResult<Response> {
