@@ -24,11 +24,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{http::cookie, state::AppState};
 
-/// The session cookie over https: bound to the host by its prefix.
-pub const SESSION_COOKIE: &str = "__Host-service_session";
-/// The session cookie over plain http on localhost, where the prefix is not allowed.
-pub const SESSION_COOKIE_PLAIN: &str = "service_session";
-
 /// Who a valid credential belongs to. What is paused, revoked or expired belongs to nobody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {

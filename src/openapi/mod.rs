@@ -30,10 +30,12 @@ use utoipa::{PartialSchema as _, ToSchema as _};
 
 use crate::{
     error::{ErrorBody, ErrorEnvelope},
-    http::auth::{
-        SESSION_COOKIE, SESSION_COOKIE_PLAIN,
-        permission::Scheme,
-        visitor::{PARTICIPANT_COOKIE, PARTICIPANT_COOKIE_PLAIN, PARTICIPANT_HEADER},
+    http::{
+        auth::{permission::Scheme, visitor::PARTICIPANT_HEADER},
+        cookie::{
+            participant::{PARTICIPANT_COOKIE, PARTICIPANT_COOKIE_PLAIN},
+            session::{SESSION_COOKIE, SESSION_COOKIE_PLAIN},
+        },
     },
 };
 

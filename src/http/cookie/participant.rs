@@ -5,12 +5,18 @@ use http::HeaderMap;
 use rookery_actors::directory::Visit;
 
 use crate::{
-    http::{
-        auth::visitor::{PARTICIPANT_COOKIE, PARTICIPANT_COOKIE_OF_PATH, PARTICIPANT_COOKIE_PLAIN},
-        cookie::{self, Cookie},
-    },
+    http::cookie::{self, Cookie},
     state::AppState,
 };
+
+/// The cookie of a participant token over https: bound to the host by its prefix, so that one app
+/// cannot plant it on another's origin.
+pub const PARTICIPANT_COOKIE: &str = "__Host-service_participant";
+/// The cookie of a participant token in path mode over https. It is bound to the app's path, which
+/// the other prefix does not allow.
+pub const PARTICIPANT_COOKIE_OF_PATH: &str = "__Secure-service_participant";
+/// The cookie of a participant token over plain http on localhost, where no prefix is allowed.
+pub const PARTICIPANT_COOKIE_PLAIN: &str = "service_participant";
 
 /// The token that a request brings in it.
 #[must_use]

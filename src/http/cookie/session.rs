@@ -6,12 +6,16 @@ use rookery_domain::secret::{Secret, SecretKind};
 
 use crate::{
     http::{
-        auth::{SESSION_COOKIE, SESSION_COOKIE_PLAIN},
         cookie::{self, Cookie},
         csrf,
     },
     state::State,
 };
+
+/// The session cookie over https: bound to the host by its prefix.
+pub const SESSION_COOKIE: &str = "__Host-service_session";
+/// The session cookie over plain http on localhost, where the prefix is not allowed.
+pub const SESSION_COOKIE_PLAIN: &str = "service_session";
 
 /// The session that a request brings in it, valid or not.
 #[must_use]
