@@ -18,9 +18,11 @@ use crate::json::whole;
 /// Bytes of a collection's, role's or event type's name.
 pub(super) const NAME_BYTES_MAX: usize = 64;
 /// Characters of a field name.
-const FIELD_CHARS_MAX: usize = 128;
+pub(super) const FIELD_CHARS_MAX: usize = 128;
+/// Characters of a dotted path.
+pub(super) const DOT_PATH_CHARS_MAX: usize = 256;
 /// Segments of a dotted path.
-const PATH_SEGMENTS_MAX: usize = 16;
+const DOT_PATH_SEGMENTS_MAX: usize = 16;
 
 /// What the rules that react to rows may refer to.
 pub(super) struct Scope<'a> {
@@ -238,7 +240,7 @@ pub(super) fn is_field(text: &str) -> bool {
 
 /// A dotted path into a JSON body: fields joined by `.`.
 pub(super) fn is_dot_path(text: &str) -> bool {
-    text.split('.').count() <= PATH_SEGMENTS_MAX && text.split('.').all(is_field)
+    text.split('.').count() <= DOT_PATH_SEGMENTS_MAX && text.split('.').all(is_field)
 }
 
 /// What to say about a field that the collection's schema rules out.

@@ -38,6 +38,8 @@ mod shape;
 mod violations;
 mod warnings;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::{Error, ErrorCode, Result, limits::Limits};
@@ -183,7 +185,7 @@ impl Manifest {
     ///
     /// # Errors
     /// `collection_not_found`.
-    pub fn collection(&self, name: &str) -> Result<&std::sync::Arc<Collection>> {
+    pub fn collection(&self, name: &str) -> Result<&Arc<Collection>> {
         self.collections.get(name).ok_or_else(|| Error::collection_not_found(name))
     }
 

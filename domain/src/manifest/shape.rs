@@ -3,19 +3,19 @@
 //!
 //! What is not here: the content of collections, hosts and rules.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, sync::LazyLock};
 
 use serde_json::{Map, Value};
 
 use super::{
     Mode,
-    members::{NAME_BYTES_MAX, unknown},
+    members::{Members, NAME_BYTES_MAX, is_name, unknown},
     model::{Capability, Visibility},
     violations::{Violations, at, one, quoted},
 };
 use crate::{Error, ErrorCode, Result, limits::Limits};
 
-static NO_MEMBERS: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
+static NO_MEMBERS: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
 const OBJECTS: [&str; 4] = ["collections", "$defs", "roles", "events"];
 const ARRAYS: [&str; 8] = [
@@ -170,7 +170,7 @@ pub(super) fn inner(top: &TopLevel<'_>, invalid: &mut Violations) {
     }
     for (name, event) in top.object("events") {
         let path = at("/events", name);
-        if !name.split('.').all(super::members::is_name) || name.len() > NAME_BYTES_MAX {
+        if !name.split('.').all(is_name) || name.len() > NAME_BYTES_MAX {
             invalid.push(
                 path.clone(),
                 "an event type is one or more words joined by dots, each a lowercase letter, then \
@@ -185,7 +185,7 @@ pub(super) fn inner(top: &TopLevel<'_>, invalid: &mut Violations) {
 
 fn known_members(value: &Value, path: &str, known: &[&str], violations: &mut Violations) {
     // Opening reports every unknown member; nothing is read from it here.
-    let _ = super::members::Members::open(value, path.to_owned(), known, violations);
+    let _ = Members::open(value, path.to_owned(), known, violations);
 }
 
 /// # Errors

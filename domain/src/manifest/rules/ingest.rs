@@ -14,7 +14,7 @@ use crate::{
     ErrorCode, Result,
     manifest::{
         Mode,
-        members::{Members, Scope, is_dot_path, is_field, no_such_field},
+        members::{DOT_PATH_CHARS_MAX, Members, Scope, is_dot_path, is_field, no_such_field},
         model::Collection,
         shape::TopLevel,
         violations::{at, quoted, quoted_text},
@@ -23,8 +23,6 @@ use crate::{
 
 /// Characters of a hook's name.
 const NAME_CHARS_MAX: usize = 64;
-/// Characters of a dotted path.
-const PATH_CHARS_MAX: usize = 256;
 
 /// An inbound hook rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,7 +167,8 @@ fn map(
         members.refuse("map", "must map at least one field");
         return None;
     }
-    let is_short = |text: &str| scope.mode == Mode::Trust || text.chars().count() <= PATH_CHARS_MAX;
+    let is_short =
+        |text: &str| scope.mode == Mode::Trust || text.chars().count() <= DOT_PATH_CHARS_MAX;
     let mut map = BTreeMap::new();
     for (field, source) in fields {
         let path = at(&path, field);
@@ -184,7 +183,7 @@ fn map(
                 map.insert(field.as_str().into(), text.into());
             }
             Some(text) if is_dot_path(text) => {
-                let message = format!("must have at most {PATH_CHARS_MAX} characters");
+                let message = format!("must have at most {DOT_PATH_CHARS_MAX} characters");
                 members.violations.push(path, message);
             }
             _ => members
@@ -196,7 +195,7 @@ fn map(
 }
 
 fn dot_path(members: &mut Members<'_, '_>, name: &str) -> Option<Box<str>> {
-    let text = members.text(name, PATH_CHARS_MAX)?;
+    let text = members.text(name, DOT_PATH_CHARS_MAX)?;
     if !is_dot_path(text) {
         members.refuse(name, format!("{} is not a dotted path", quoted_text(text)));
         return None;

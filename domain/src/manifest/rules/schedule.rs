@@ -9,7 +9,7 @@ use crate::{
     json::whole,
     manifest::{
         Mode,
-        members::{Members, Scope, is_field, no_such_field},
+        members::{FIELD_CHARS_MAX, Members, Scope, is_field, no_such_field},
         violations::{quoted, quoted_text},
     },
 };
@@ -52,7 +52,7 @@ impl Area for ScheduleRule {
 
 pub(super) fn parse(mut members: Members<'_, '_>, scope: &Scope<'_>) -> Option<ScheduleRule> {
     let collection = members.collection(scope);
-    let date_field = members.text("dateField", 128);
+    let date_field = members.text("dateField", FIELD_CHARS_MAX);
     if let (Some(collection), Some(field)) = (&collection, date_field) {
         if !is_field(field) || !scope.admits(collection, field) {
             members.refuse("dateField", no_such_field(&collection.name, field));

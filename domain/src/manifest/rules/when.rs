@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::manifest::{
-    members::{Members, Scope, is_dot_path, no_such_field},
+    members::{DOT_PATH_CHARS_MAX, Members, Scope, is_dot_path, no_such_field},
     model::Collection,
     violations::quoted_text,
 };
@@ -76,7 +76,7 @@ pub(super) fn parse(
     let path = members.at("when");
     let known = ["field", "op", "value", "edge"];
     let mut when = Members::open(value, path, &known, members.violations)?;
-    let field = when.text("field", 256);
+    let field = when.text("field", DOT_PATH_CHARS_MAX);
     let op = when.required_choice("op", &COMPARISONS);
     let edge = when.flag("edge");
     if edge && kinds == Kinds::Level {
