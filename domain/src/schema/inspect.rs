@@ -129,9 +129,11 @@ struct Location<'a> {
     unevaluated: usize,
 }
 
-/// The location `pointer`, one level below `location`.
-const fn below<'a>(location: &Location<'_>, pointer: &'a str) -> Location<'a> {
-    Location { pointer, depth: location.depth + 1, unevaluated: location.unevaluated }
+impl Location<'_> {
+    /// The location `pointer`, one level further down.
+    const fn below<'p>(&self, pointer: &'p str) -> Location<'p> {
+        Location { pointer, depth: self.depth + 1, unevaluated: self.unevaluated }
+    }
 }
 
 struct Walk {
@@ -147,13 +149,19 @@ impl Walk {
         self.faults.push(Fault { pointer: pointer.into(), message: message.into() });
     }
 
+    fn is_too_deep(&mut self, location: &Location<'_>) -> bool {
+        let is_too_deep = location.depth > SCHEMA_DEPTH_MAX;
+        if is_too_deep {
+            let message = format!("is nested deeper than {SCHEMA_DEPTH_MAX} levels");
+            self.fault(location.pointer, message);
+        }
+        is_too_deep
+    }
+
     fn schema(&mut self, schema: &Value, location: Location<'_>) {
         let Value::Object(members) = schema else { return };
-        if location.depth > SCHEMA_DEPTH_MAX {
-            return self.fault(
-                location.pointer,
-                format!("is nested deeper than {SCHEMA_DEPTH_MAX} levels"),
-            );
+        if self.is_too_deep(&location) {
+            return;
         }
         let own = unevaluated_keywords(members);
         if own > 0 && location.unevaluated + own > UNEVALUATED_NESTING_MAX {
@@ -164,9 +172,10 @@ impl Walk {
         }
         for (keyword, value) in members {
             let pointer = pointer::at(location.pointer, keyword);
-            let again = if RUNS_AGAIN.contains(&keyword.as_str()) { own } else { 0 };
-            let unevaluated = location.unevaluated + again;
-            let below = Location { pointer: &pointer, depth: location.depth + 1, unevaluated };
+            let mut below = location.below(&pointer);
+            if RUNS_AGAIN.contains(&keyword.as_str()) {
+                below.unevaluated += own;
+            }
             self.keyword(keyword, value, below);
         }
     }
@@ -198,14 +207,14 @@ impl Walk {
                     if keyword == "patternProperties" {
                         self.pattern(name, &pointer);
                     }
-                    self.schema(schema, below(&location, &pointer));
+                    self.schema(schema, location.below(&pointer));
                 }
             }
             (Some(Holds::Schema), schema) => self.schema(schema, location),
             (Some(Holds::Listed), Value::Array(schemas)) => {
                 for (index, schema) in schemas.iter().enumerate() {
                     let pointer = pointer::at(location.pointer, index);
-                    self.schema(schema, below(&location, &pointer));
+                    self.schema(schema, location.below(&pointer));
                 }
             }
             (Some(Holds::Named | Holds::Listed | Holds::AnyData), _) => {}
@@ -216,27 +225,24 @@ impl Walk {
     /// An unknown keyword means nothing to JSON Schema, but an author who puts a reference into it
     /// believes that it does.
     fn unknown(&mut self, value: &Value, location: Location<'_>) {
-        if location.depth > SCHEMA_DEPTH_MAX {
-            return self.fault(
-                location.pointer,
-                format!("is nested deeper than {SCHEMA_DEPTH_MAX} levels"),
-            );
+        if self.is_too_deep(&location) {
+            return;
         }
         match value {
             Value::Object(map) => {
                 for (name, member) in map {
                     let pointer = pointer::at(location.pointer, name);
                     if matches!(name.as_str(), "$ref" | "$dynamicRef" | "$recursiveRef") {
-                        self.keyword(name, member, below(&location, &pointer));
+                        self.keyword(name, member, location.below(&pointer));
                     } else {
-                        self.unknown(member, below(&location, &pointer));
+                        self.unknown(member, location.below(&pointer));
                     }
                 }
             }
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
                     let pointer = pointer::at(location.pointer, index);
-                    self.unknown(item, below(&location, &pointer));
+                    self.unknown(item, location.below(&pointer));
                 }
             }
             _ => {}
