@@ -26,7 +26,7 @@ use libsqlite3_sys::{
 const NAME: &CStr = c"rookery-log";
 
 /// Most bytes that are gathered, 31 pages: what SQLite's layer for Unix can write with one call.
-const GATHERED_MAX_BYTES: usize = (128 << 10) - 1;
+const GATHERED_BYTES_MAX: usize = (128 << 10) - 1;
 
 /// Length of a frame's header (<https://www.sqlite.org/fileformat2.html#walformat>).
 const FRAME_HEADER_BYTES: usize = 24;
@@ -58,7 +58,7 @@ impl Gathered {
     fn has_room_for(&self, bytes: &[u8], at: i64) -> bool {
         let end =
             i64::try_from(self.bytes.len()).map_or(i64::MAX, |len| self.at.saturating_add(len));
-        self.bytes.is_empty() || (at == end && self.bytes.len() + bytes.len() <= GATHERED_MAX_BYTES)
+        self.bytes.is_empty() || (at == end && self.bytes.len() + bytes.len() <= GATHERED_BYTES_MAX)
     }
 
     /// Takes `bytes`; `true` when they complete a transaction, and have to be written now.

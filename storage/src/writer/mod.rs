@@ -36,10 +36,10 @@ pub use health::{BATCH_BUCKETS_ROWS, COMMIT_BUCKETS_US, WriterHealth};
 pub use queue::LaneStatus;
 
 /// Most groups in one transaction.
-pub const MAX_BATCH_GROUPS: usize = 1_024;
+const BATCH_GROUPS_MAX: usize = 1_024;
 
 /// A transaction takes no further group once it holds this many bytes of content.
-pub const MAX_BATCH_BYTES: usize = 8 << 20;
+const BATCH_BYTES_MAX: usize = 8 << 20;
 
 /// How a writer works.
 #[derive(Debug, Clone)]

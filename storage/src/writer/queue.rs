@@ -13,7 +13,7 @@ use parking_lot::{Condvar, Mutex};
 use tokio::sync::{Notify, oneshot, watch};
 
 use super::{
-    MAX_BATCH_BYTES, MAX_BATCH_GROUPS,
+    BATCH_BYTES_MAX, BATCH_GROUPS_MAX,
     batch::{Batch, Entry, end},
     health::Counters,
 };
@@ -269,7 +269,7 @@ impl Queue {
         let mut apps = HashSet::new();
         let mut bytes = 0;
         let mut state = self.state.lock();
-        while groups.len() < MAX_BATCH_GROUPS && bytes < MAX_BATCH_BYTES {
+        while groups.len() < BATCH_GROUPS_MAX && bytes < BATCH_BYTES_MAX {
             match state.jobs.front() {
                 Some(Job::Group(group, _)) if !apps.insert(group.app) => break,
                 Some(_) => {}
