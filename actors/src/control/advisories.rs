@@ -1,6 +1,6 @@
 //! The exposure report: who can do what to which collection, with evidence from the real rows,
 //! worst first. It wakes no app: a live one is read from its published state, a dormant one from
-//! storage; and it is made once for each (version, seq).
+//! storage; and it is made once for each (version, seq, visibility).
 
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
@@ -44,9 +44,6 @@ pub struct AppAdvisories {
     pub report: Arc<Report>,
 }
 
-/// The reports on all apps of an account, the most exposed first.
-pub type AdvisoryReport = Vec<AppAdvisories>;
-
 /// Reports by app, with what they were made from.
 #[derive(Default)]
 pub(super) struct Cache(Mutex<BTreeMap<AppId, (Key, Arc<Report>)>>);
@@ -55,11 +52,12 @@ pub(super) struct Cache(Mutex<BTreeMap<AppId, (Key, Arc<Report>)>>);
 type Key = (u32, u64, Visibility);
 
 impl Control {
-    /// The reports on every app of `owner` that is neither deleted nor closed: nobody reaches such a one.
+    /// The reports on every app of `owner`, the most exposed first; none on one that is deleted or
+    /// closed, which nobody reaches.
     ///
     /// # Errors
     /// `unavailable` when storage does not answer.
-    pub async fn advisories(&self, owner: HumanId) -> Result<AdvisoryReport> {
+    pub async fn advisories(&self, owner: HumanId) -> Result<Vec<AppAdvisories>> {
         // However many apps an account may have now.
         let (apps, _) = self.list(owner, AppList::default(), usize::MAX).await?;
         let mut all = Vec::with_capacity(apps.len());

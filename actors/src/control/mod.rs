@@ -18,7 +18,7 @@ mod transfers;
 mod versions;
 
 pub use crate::app::deploy::Expected;
-pub use advisories::{AdvisoryReport, AppAdvisories};
+pub use advisories::AppAdvisories;
 pub use create::{CreateApp, Created, IdempotentCreate};
 pub use deploy::{Deployed, Redeploy};
 pub use detail::{AppDetail, SharedCollection};

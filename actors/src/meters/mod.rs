@@ -30,7 +30,7 @@ use rustc_hash::FxHashMap;
 use self::salt::DaySalt;
 use crate::registry::{AppHandle, slot::Slot};
 
-pub use report::{AccountMeters, Analytics, SourceShare};
+pub use report::{AccountMeters, Analytics};
 pub(crate) use roll_up::{Whose, forget, roll_up};
 
 /// Places that views of one app may come from between two roll-ups.

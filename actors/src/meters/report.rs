@@ -37,13 +37,10 @@ pub struct Analytics {
     /// By the hour, hours without views left out.
     pub hours: Vec<Seen>,
     /// By country, most views first.
-    pub countries: Vec<SourceShare>,
+    pub countries: Vec<SourceSum>,
     /// By referrer, most views first; the last may stand for all that have no name there.
-    pub referrers: Vec<SourceShare>,
+    pub referrers: Vec<SourceSum>,
 }
-
-/// Page views and visitors from one place.
-pub type SourceShare = SourceSum;
 
 /// What an account holds and uses.
 #[derive(Debug, Clone)]

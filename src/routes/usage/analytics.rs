@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use axum::{Json, extract::State};
-use rookery_actors::meters::{Analytics, SourceShare};
+use rookery_actors::meters::Analytics;
 use rookery_domain::{
     ErrorCode, Timestamp,
     meters::{Window, date, start_of_hour},
 };
-use rookery_storage::meters::read::Seen;
+use rookery_storage::meters::read::{Seen, SourceSum};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -138,7 +138,7 @@ impl AnalyticsBody {
         };
         let day = |day| SeenDayBody { date: date(day), seen: of(&days, day) };
         let hour = |hour| SeenHourBody { starts_at: start_of_hour(hour), seen: of(&hours, hour) };
-        let share = |one: &SourceShare| SeenBody::from((one.page_views, one.visitors));
+        let share = |one: &SourceSum| SeenBody::from((one.page_views, one.visitors));
         Self {
             window: window.into(),
             totals: (found.page_views, found.visitors).into(),
