@@ -190,9 +190,7 @@ pub async fn withdraw(db: &Db, app: AppId, owner: HumanId) -> Result<bool> {
         return Ok(true);
     }
     // An acceptance may have been first.
-    let owned: Option<AppId> =
-        db.value("select id from apps where id = $1 and owner = $2", args![app, owner]).await?;
-    Ok(owned.is_some())
+    db.exists("select 1 from apps where id = $1 and owner = $2", args![app, owner]).await
 }
 
 /// Ends an offer by its id; `false` when it is gone already.

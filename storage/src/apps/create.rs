@@ -25,7 +25,7 @@ pub struct NewApp {
     /// Whether its manifest or its owner bounds the rows of any collection.
     pub bounded: bool,
     /// Its first version.
-    pub version: crate::versions::NewVersion,
+    pub version: versions::NewVersion,
     /// Its first rows.
     pub rows: Vec<RowWrite>,
     /// Its first events, from seq 1 without gap.
