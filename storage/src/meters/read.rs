@@ -8,7 +8,7 @@ use rookery_domain::{
 use super::SourceKind;
 use crate::{
     columns::{FromColumns, Read, ReadColumns, record},
-    db::{Db, args},
+    db::{Args, Db, args},
     error::Result,
 };
 
@@ -55,22 +55,27 @@ impl FromColumns for Period {
 record!(Seen: period, page_views, visitors);
 record!(SourceSum: name, page_views, visitors);
 
+/// The flow of every hour or day that a statement finds.
+async fn flows(db: &Db, sql: &'static str, args: Args) -> Result<Vec<(i32, Flows)>> {
+    let rows: Vec<Period> = db.all(sql, args).await?;
+    Ok(rows.into_iter().map(|Period(period, flows)| (period, flows)).collect())
+}
+
 /// Flow of an app by the day, in order.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn app_days(db: &Db, app: AppId, window: Window) -> Result<Vec<(i32, Flows)>> {
-    let rows: Vec<Period> = db
-        .all(
-            "select hour / 24, cast(sum(requests) as bigint), cast(sum(row_writes) as bigint),
-                    cast(sum(feed_polls) as bigint), cast(sum(page_views) as bigint),
-                    cast(sum(bytes_out) as bigint)
-             from app_hours where app_id = $1 and hour >= $2 and hour < $3
-             group by hour / 24 order by hour / 24",
-            args![app, window.first_hour(), window.end_hour()],
-        )
-        .await?;
-    Ok(rows.into_iter().map(|Period(period, flows)| (period, flows)).collect())
+    flows(
+        db,
+        "select hour / 24, cast(sum(requests) as bigint), cast(sum(row_writes) as bigint),
+                cast(sum(feed_polls) as bigint), cast(sum(page_views) as bigint),
+                cast(sum(bytes_out) as bigint)
+         from app_hours where app_id = $1 and hour >= $2 and hour < $3
+         group by hour / 24 order by hour / 24",
+        args![app, window.first_hour(), window.end_hour()],
+    )
+    .await
 }
 
 /// Flow of an account by the day, in order.
@@ -78,17 +83,16 @@ pub async fn app_days(db: &Db, app: AppId, window: Window) -> Result<Vec<(i32, F
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn account_days(db: &Db, human: HumanId, window: Window) -> Result<Vec<(i32, Flows)>> {
-    let rows: Vec<Period> = db
-        .all(
-            "select hour / 24, cast(sum(requests) as bigint), cast(sum(row_writes) as bigint),
-                    cast(sum(feed_polls) as bigint), cast(sum(page_views) as bigint),
-                    cast(sum(bytes_out) as bigint)
-             from account_hours where human_id = $1 and hour >= $2 and hour < $3
-             group by hour / 24 order by hour / 24",
-            args![human, window.first_hour(), window.end_hour()],
-        )
-        .await?;
-    Ok(rows.into_iter().map(|Period(period, flows)| (period, flows)).collect())
+    flows(
+        db,
+        "select hour / 24, cast(sum(requests) as bigint), cast(sum(row_writes) as bigint),
+                cast(sum(feed_polls) as bigint), cast(sum(page_views) as bigint),
+                cast(sum(bytes_out) as bigint)
+         from account_hours where human_id = $1 and hour >= $2 and hour < $3
+         group by hour / 24 order by hour / 24",
+        args![human, window.first_hour(), window.end_hour()],
+    )
+    .await
 }
 
 /// Flow of an account by the hour, in order.
@@ -96,14 +100,13 @@ pub async fn account_days(db: &Db, human: HumanId, window: Window) -> Result<Vec
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn account_hours(db: &Db, human: HumanId, window: Window) -> Result<Vec<(i32, Flows)>> {
-    let rows: Vec<Period> = db
-        .all(
-            "select hour, requests, row_writes, feed_polls, page_views, bytes_out
-             from account_hours where human_id = $1 and hour >= $2 and hour < $3 order by hour",
-            args![human, window.first_hour(), window.end_hour()],
-        )
-        .await?;
-    Ok(rows.into_iter().map(|Period(period, flows)| (period, flows)).collect())
+    flows(
+        db,
+        "select hour, requests, row_writes, feed_polls, page_views, bytes_out
+         from account_hours where human_id = $1 and hour >= $2 and hour < $3 order by hour",
+        args![human, window.first_hour(), window.end_hour()],
+    )
+    .await
 }
 
 /// Page views and visitors of an app by the day, in order.
