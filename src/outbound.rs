@@ -38,19 +38,23 @@ pub fn client() -> reqwest::Result<Client> {
         .build()
 }
 
+/// `unavailable`: `who` does not answer, or with nothing that helps.
+#[must_use]
+pub fn unanswered(who: &str) -> Error {
+    Error::unavailable(format!("{who} does not answer"))
+}
+
 /// Sends a request and reads its answer whole.
 ///
 /// # Errors
-/// `unavailable`, saying that `who` does not answer; the log has the cause, without the address, which
-/// may hold secrets.
+/// [`unanswered`]; the log has the cause, without the address, which may hold secrets.
 pub async fn exchange(who: &str, request: RequestBuilder) -> Result<(StatusCode, Vec<u8>)> {
-    let failed = || Error::unavailable(format!("{who} does not answer"));
-    let broken = |error: reqwest::Error| failed().caused_by(chain(&error.without_url()));
+    let broken = |error: reqwest::Error| unanswered(who).caused_by(chain(&error.without_url()));
     let mut response = request.send().await.map_err(broken)?;
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(broken)? {
         if body.len() + chunk.len() > ANSWER_BYTES_MAX {
-            return Err(failed().caused_by("its answer is too long"));
+            return Err(unanswered(who).caused_by("its answer is too long"));
         }
         body.extend_from_slice(&chunk);
     }

@@ -9,7 +9,7 @@
 use std::net::IpAddr;
 
 use reqwest::Client;
-use rookery_domain::{Error, Result, Timestamp, challenge::ChallengeAnswer};
+use rookery_domain::{Result, Timestamp, challenge::ChallengeAnswer};
 use rookery_storage::log_throttle::LogThrottle;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
@@ -130,10 +130,10 @@ impl Siteverify {
             outbound::exchange(WHO, self.client.post(&self.verify_url).form(&form)).await?;
         let verdict: Option<Verdict> = serde_json::from_slice(&body).ok();
         let Some(verdict) = verdict.filter(|_| !status.is_server_error()) else {
-            return Err(Error::unavailable(format!("{WHO} does not answer")));
+            return Err(outbound::unanswered(WHO));
         };
         if verdict.error_codes.iter().any(|code| code == ITS_FAULT) {
-            return Err(Error::unavailable(format!("{WHO} does not answer")));
+            return Err(outbound::unanswered(WHO));
         }
         if verdict.error_codes.iter().any(|code| OUR_FAULTS.contains(&code.as_str())) {
             if let Some(skipped) = self.refusals.take() {
@@ -142,7 +142,7 @@ impl Siteverify {
                     "challenge provider refuses this service: see challenge.secret"
                 );
             }
-            return Err(Error::unavailable(format!("{WHO} does not answer")));
+            return Err(outbound::unanswered(WHO));
         }
         Ok(match verdict {
             Verdict { success: false, .. } => {

@@ -107,7 +107,7 @@ struct Verification {
 }
 
 fn failed() -> Error {
-    Error::unavailable(format!("{WHO} does not answer"))
+    outbound::unanswered(WHO)
 }
 
 impl Edge {

@@ -162,7 +162,7 @@ impl Source {
 
 async fn get<T: DeserializeOwned>(client: &Client, url: &str) -> Result<T> {
     let (status, body) = outbound::exchange(WHO, client.get(url)).await?;
-    let failed = |why: String| Error::unavailable(format!("{WHO} does not answer")).caused_by(why);
+    let failed = |why: String| outbound::unanswered(WHO).caused_by(why);
     if !status.is_success() {
         return Err(failed(format!("{url} answers {status}")));
     }

@@ -169,8 +169,8 @@ impl IdentityProvider {
         }
         let (status, body) = outbound::exchange(WHO, request.form(&form)).await?;
         if status.is_server_error() {
-            let error = Error::unavailable(format!("{WHO} does not answer"));
-            return Err(error.caused_by(format!("its token endpoint answers {status}")));
+            let why = format!("its token endpoint answers {status}");
+            return Err(outbound::unanswered(WHO).caused_by(why));
         }
         if !status.is_success() {
             self.tell_refused(&body);
