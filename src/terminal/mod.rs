@@ -15,7 +15,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{
+    Args, Subcommand,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use rookery_actors::{
     app::render::path_segment,
     observe::hot::{Measure, Window},
@@ -63,11 +66,11 @@ enum OpsCommand {
     #[command(after_help = top::KEYS_HELP)]
     Top {
         /// What makes an app busy.
-        #[arg(long, value_enum, default_value = "messages")]
-        by: By,
+        #[arg(long, value_parser = one_of(Measure::ALL, Measure::as_str), default_value = "messages")]
+        by: Measure,
         /// The time that rates look back.
-        #[arg(long, value_enum, default_value = "10s")]
-        window: Over,
+        #[arg(long, value_parser = one_of(Window::ALL, Window::as_str), default_value = "10s")]
+        window: Window,
         /// Prints one picture as text and ends.
         #[arg(long)]
         once: bool,
@@ -125,43 +128,14 @@ struct Act {
     reason: String,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum By {
-    Messages,
-    Wait,
-    Bytes,
-    Errors,
-}
-
-impl From<By> for Measure {
-    fn from(by: By) -> Self {
-        match by {
-            By::Messages => Self::Messages,
-            By::Wait => Self::Wait,
-            By::Bytes => Self::Bytes,
-            By::Errors => Self::Errors,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Over {
-    #[value(name = "10s")]
-    TenSeconds,
-    #[value(name = "1m")]
-    Minute,
-    #[value(name = "15m")]
-    QuarterHour,
-}
-
-impl From<Over> for Window {
-    fn from(over: Over) -> Self {
-        match over {
-            Over::TenSeconds => Self::TenSeconds,
-            Over::Minute => Self::Minute,
-            Over::QuarterHour => Self::QuarterHour,
-        }
-    }
+/// Takes one of `all` by its name.
+fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
+    all: [T; N],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let named = move |text: String| all.into_iter().find(|one| name(*one) == text);
+    // It takes these names and no others.
+    PossibleValuesParser::new(all.map(name)).try_map(move |text| named(text).ok_or("unknown"))
 }
 
 /// What a variable holds, where it is set.
@@ -191,7 +165,7 @@ pub async fn run(config: &Config, args: OpsArgs) -> Result<String, String> {
     };
     match args.command {
         OpsCommand::Top { by, window, once, json } => {
-            let wanted = top::Wanted::busiest(by.into(), window.into());
+            let wanted = top::Wanted::busiest(by, window);
             if !once && !json && std::io::stdout().is_terminal() {
                 return top::run(client, wanted).await.map(|()| String::new());
             }
