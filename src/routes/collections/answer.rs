@@ -2,7 +2,10 @@
 
 use std::{convert::Infallible, sync::Arc};
 
-use axum::{body::Body, response::Response};
+use axum::{
+    body::Body,
+    response::{IntoResponse as _, Response},
+};
 use futures::stream;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use rookery_actors::app::{
@@ -17,7 +20,10 @@ use serde::Deserialize;
 
 use crate::{
     error::Envelope,
-    http::{idempotency::replay, reply::to_json},
+    http::{
+        idempotency::replay,
+        reply::{RawJson, to_json},
+    },
     state::AppState,
 };
 
@@ -27,10 +33,7 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// JSON text as an answer.
 pub(crate) fn json(status: StatusCode, body: String) -> Response {
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, JSON);
-    response
+    (status, RawJson(body)).into_response()
 }
 
 /// A page of rows. A long one leaves in pieces, each made when the client has taken the one before.
