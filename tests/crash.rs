@@ -12,7 +12,10 @@ use std::{
 use rookery_testkit::until;
 use serde_json::{Value, json};
 
-use crate::harness::{database, process::Process};
+use crate::harness::{
+    database,
+    process::{Process, kills_or},
+};
 
 /// Times the server is killed. `ROOKERY_KILLS` sets another number.
 const KILLS: usize = 50;
@@ -28,13 +31,10 @@ type Journal = BTreeMap<String, u64>;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_acknowledged_survives_kill_9_in_the_middle_of_64_writers() {
-    let kills = std::env::var("ROOKERY_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(KILLS);
+    let kills = kills_or(KILLS);
     let data = tempfile::tempdir().unwrap();
     let database = database::postgres().await;
-    let settings: Vec<_> = database
-        .iter()
-        .map(|database| ("ROOKERY__STORAGE__DATABASE_URL", database.url.as_str()))
-        .collect();
+    let settings = database::settings(database.as_ref());
     let mut server = Process::start(data.path(), &settings);
     let key = server.enroll("writer@example.org").await;
     let mut acknowledged = 0;

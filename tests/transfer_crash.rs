@@ -10,7 +10,10 @@ use reqwest::Method;
 use rookery_testkit::until;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, database, process::Process};
+use crate::harness::{
+    Answer, database,
+    process::{Process, kills_or},
+};
 
 /// Times the server is killed. `ROOKERY_KILLS` sets another number.
 const KILLS: usize = 24;
@@ -55,13 +58,10 @@ impl People {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_acceptance_is_all_or_nothing_under_kill_9() {
-    let kills = std::env::var("ROOKERY_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(KILLS);
+    let kills = kills_or(KILLS);
     let data = tempfile::tempdir().unwrap();
     let database = database::postgres().await;
-    let settings: Vec<_> = database
-        .iter()
-        .map(|database| ("ROOKERY__STORAGE__DATABASE_URL", database.url.as_str()))
-        .collect();
+    let settings = database::settings(database.as_ref());
     let mut server = Process::start(data.path(), &settings);
     let people = People::of(&server).await;
     let manifest = json!({"collections": {"rows": {"permissions":

@@ -26,6 +26,13 @@ pub async fn on_postgres() -> Option<Database> {
     Some(rookery_testkit::postgres()?.database(migrate).await)
 }
 
+/// The settings with which the process of a server keeps its data there; without one on SQLite.
+#[must_use]
+pub fn settings(database: Option<&Database>) -> Vec<(&str, &str)> {
+    let url = database.map(|database| ("ROOKERY__STORAGE__DATABASE_URL", database.url.as_str()));
+    url.into_iter().collect()
+}
+
 /// Fills the template that every test's database is a copy of.
 async fn migrate(url: String) {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -126,6 +126,12 @@ impl Process {
     }
 }
 
+/// How often a test kills its server: as `ROOKERY_KILLS` says, or else so often.
+#[must_use]
+pub fn kills_or(default: usize) -> usize {
+    std::env::var("ROOKERY_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(default)
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
         // It may have ended already.
