@@ -13,9 +13,9 @@ use rookery_domain::{
     orgs::OrgRole,
 };
 
-use crate::pages::quantities::At;
 use crate::{
     mail::{About, News, organization, sender},
+    pages::quantities::At,
     state::State,
 };
 

@@ -121,9 +121,10 @@ impl Target {
 }
 
 /// Decides what `path` (from [`from_request`]) asks for. `exists` tells whether an asset is stored
-/// under a path. `navigation` tells that a browser is loading a page (see [`is_navigation`](crate::http::accept::is_navigation)): then
-/// a path that names no file, such as `/items/7`, is the document's, because the app itself routes
-/// it with the history API. A missing file stays missing.
+/// under a path. `navigation` tells that a browser is loading a page (see
+/// [`is_navigation`](crate::http::accept::is_navigation)): then a path that names no file, such as
+/// `/items/7`, is the document's, because the app itself routes it with the history API. A missing
+/// file stays missing.
 pub fn resolve(path: &str, navigation: bool, exists: impl Fn(&str) -> bool) -> Target {
     if path.is_empty() || path == INDEX {
         return Target::Document;

@@ -49,9 +49,9 @@ const INTERRUPT_AGAIN: Duration = Duration::from_millis(50);
 
 const EXISTS: &str = "it exists; backups never overwrite";
 
-/// Writes a copy of the database to `file`, which must not exist; its folder must. It is checked and durable when
-/// this returns; the server may run all the while. When `stop` completes first, nothing is left of
-/// it.
+/// Writes a copy of the database to `file`, which must not exist; its folder must. It is checked and
+/// durable when this returns; the server may run all the while. When `stop` completes first, nothing
+/// is left of it.
 ///
 /// # Errors
 /// [`StorageError::Unsupported`] on PostgreSQL; [`StorageError::Open`] with one line when there is

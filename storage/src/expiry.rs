@@ -81,7 +81,8 @@ pub struct BlobPlace {
 
 /// Claim codes, device codes, push subscriptions, sessions, sign-ins that wait for an app or for an
 /// identity provider, and rotated-out tokens of credentials that ended before this, links that ended
-/// [`LINK_GRACE_S`] sooner and participants that ended [`GRACE_S`] sooner. One chunk of each; `true` when more may be left.
+/// [`LINK_GRACE_S`] sooner and participants that ended [`GRACE_S`] sooner. One chunk of each; `true`
+/// when more may be left.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].

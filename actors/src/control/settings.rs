@@ -1,9 +1,10 @@
 //! The owner's settings of an app: what has to be made ready before the app's actor decides.
 
+use std::sync::Arc;
+
 use rookery_domain::{
     Result, app::AppRecord, id::OrgId, manifest::Visibility, principal::Caller, timezone::Zone,
 };
-use std::sync::Arc;
 
 use super::Control;
 use crate::{

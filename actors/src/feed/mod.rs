@@ -16,7 +16,6 @@ use rookery_domain::{
     Error, ErrorCode, Result, Timestamp, access::Access, principal::Caller,
     query::cursor::FeedCursor, time::DAY_S,
 };
-
 use rookery_storage::feed::EventPage;
 use tokio::time::Instant;
 

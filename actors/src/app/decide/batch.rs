@@ -9,7 +9,8 @@ use crate::app::{
     message::{RowReply, WriteRow},
 };
 
-/// Bytes of details after which the refusals of one batch tell no more of them: a conflict quotes the whole row, and the same few bytes could ask for it 500 times.
+/// Bytes of details after which the refusals of one batch tell no more of them: a conflict quotes the
+/// whole row, and the same few bytes could ask for it 500 times.
 const TOLD_BYTES_MAX: usize = 1 << 20;
 /// Bytes of rows by which the answer to a batch may exceed what the batch brought. Without a bound a
 /// small request could have the largest rows merged, kept for the feed and quoted 500 times.
