@@ -147,7 +147,7 @@ impl AppRecord {
 }
 
 /// Minutes that migration mode is on when nobody says for how long.
-pub const MIGRATION_MINUTES_DEFAULT: u32 = 60;
+const MIGRATION_MINUTES_DEFAULT: u32 = 60;
 /// Most minutes that migration mode is on: a day.
 pub const MIGRATION_MINUTES_MAX: u32 = 24 * 60;
 

@@ -30,7 +30,7 @@ pub const LIFETIME_S: i64 = 10 * 60;
 /// second in a browser's worker.
 pub const MAX_NUMBER_DEFAULT: u64 = 100_000;
 /// Most characters of an answer that is looked at.
-pub const ANSWER_CHARS_MAX: usize = 1_024;
+const ANSWER_CHARS_MAX: usize = 1_024;
 
 const ALGORITHM: &str = "SHA-256";
 const SALT_BYTES: usize = 12;

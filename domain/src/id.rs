@@ -20,7 +20,7 @@ const SUFFIX_LEN: usize = 26;
 pub struct ParseIdError;
 
 /// Writes the 26 characters of `uuid` to `out`.
-pub fn encode_suffix(uuid: Uuid, out: &mut impl fmt::Write) -> fmt::Result {
+pub(crate) fn encode_suffix(uuid: Uuid, out: &mut impl fmt::Write) -> fmt::Result {
     let (high, low) = uuid.as_u64_pair();
     // Twelve characters of the lower half, two of both, twelve of the upper: 60, 10 and 58 bits.
     let middle = high << 4 | low >> 60;
@@ -40,7 +40,7 @@ pub fn encode_suffix(uuid: Uuid, out: &mut impl fmt::Write) -> fmt::Result {
 ///
 /// # Errors
 /// [`ParseIdError`] for another length, a character outside the alphabet, or more than 128 bits.
-pub fn decode_suffix(text: &str) -> Result<Uuid, ParseIdError> {
+fn decode_suffix(text: &str) -> Result<Uuid, ParseIdError> {
     let bytes = text.as_bytes();
     if bytes.len() != SUFFIX_LEN || bytes[0] > b'7' {
         return Err(ParseIdError);

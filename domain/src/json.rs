@@ -118,7 +118,7 @@ const INTEGER_BELOW: f64 = 1e38;
 /// The integer that a number is, in whatever form it is written; `None` for one with a fraction, and from
 /// 1e38 on.
 #[must_use]
-pub fn exact_integer(number: &Number) -> Option<i128> {
+pub(crate) fn exact_integer(number: &Number) -> Option<i128> {
     if let Some(integer) = number.as_i64() {
         return Some(integer.into());
     }

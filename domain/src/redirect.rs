@@ -10,7 +10,7 @@ use percent_encoding::percent_decode_str;
 use crate::{Error, Result};
 
 /// Bytes of a return path.
-pub const PATH_BYTES_MAX: usize = 2_048;
+const PATH_BYTES_MAX: usize = 2_048;
 
 /// A path (with query and fragment) on the origin that redirects to it.
 #[derive(Debug, Clone, PartialEq, Eq)]

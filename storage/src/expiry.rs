@@ -17,7 +17,7 @@ pub const CHUNK: u32 = 500;
 
 /// Bytes of contents that one call deletes, but for the last: what is deleted is overwritten, and on
 /// SQLite every commit waits for it.
-pub const BLOB_BYTES: i64 = 4 << 20;
+const BLOB_BYTES: i64 = 4 << 20;
 
 /// How long a mailed link is stored after its time is over: whoever comes by it too late, or a second
 /// time, is led where it was to lead.

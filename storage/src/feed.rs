@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Most events that one call of [`events_after`] returns.
-pub const EVENTS_PAGE_MAX: u32 = 1_000;
+const EVENTS_PAGE_MAX: u32 = 1_000;
 
 /// Most events that one transaction of [`prune`] deletes, so that nobody waits long for it: on
 /// SQLite every commit does, and what is deleted is overwritten.

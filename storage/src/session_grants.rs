@@ -34,7 +34,7 @@ rookery_domain::shown!(SessionGrant: app, human, expires_at);
 /// long.
 pub const VISITS_MAX: u32 = 1_000;
 /// Test sessions that the agents of one human asked for and that are kept.
-pub const TEST_SESSIONS_MAX: u32 = 10_000;
+const TEST_SESSIONS_MAX: u32 = 10_000;
 
 /// What a grant became.
 #[derive(Debug)]

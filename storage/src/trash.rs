@@ -17,7 +17,7 @@ pub const TRASH_PAGE_MAX: u32 = 500;
 
 /// Bytes of the rows that one call gives to be purged, but for the last: what is purged is
 /// overwritten, and on SQLite every commit waits for it.
-pub const DUE_BYTES_MAX: u64 = 4 << 20;
+const DUE_BYTES_MAX: u64 = 4 << 20;
 
 /// A row in the trash.
 #[derive(Debug, Clone, PartialEq, Eq)]

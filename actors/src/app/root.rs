@@ -93,8 +93,7 @@ pub(crate) struct Withheld {
 
 impl Root {
     /// Rows that count towards its account's limit: none while it is in the trash.
-    #[must_use]
-    pub fn counted_rows(&self) -> u64 {
+    pub(crate) fn counted_rows(&self) -> u64 {
         counted_rows(&self.record, self.totals)
     }
 
@@ -128,8 +127,7 @@ impl Root {
     }
 
     /// Whether any grant link gives its holders a role now.
-    #[must_use]
-    pub fn has_live_grants(&self, now: Timestamp) -> bool {
+    pub(crate) fn has_live_grants(&self, now: Timestamp) -> bool {
         self.access.has_live_grants(now)
     }
 
@@ -168,7 +166,7 @@ impl Root {
 
     /// What the app's record lists of each collection, the declared ones and those that are removed
     /// and still have rows.
-    pub fn collection_counts(&self) -> impl Iterator<Item = CollectionCounts> {
+    pub(crate) fn collection_counts(&self) -> impl Iterator<Item = CollectionCounts> {
         let counts = move |name: &Arc<str>, live| {
             let Withheld { trashed, detached } = self.withheld(name);
             CollectionCounts { name: name.clone(), live, trashed, detached }

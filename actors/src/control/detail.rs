@@ -48,8 +48,7 @@ impl AppDetail {
     }
 
     /// An app as its actor sees it, or has published it.
-    #[must_use]
-    pub fn of_root(root: &Root) -> Self {
+    pub(super) fn of_root(root: &Root) -> Self {
         Self {
             record: root.record.clone(),
             dormant: false,

@@ -39,9 +39,6 @@ pub enum AskedBy {
 }
 
 impl Directory {
-    /// Seconds that a test-session token is good for.
-    pub const TEST_SESSION_TTL_S: i64 = TEST_SESSION_TTL_S;
-
     /// Makes a token that a client without a browser redeems, once, for a session of `human` in
     /// `app`; and when it ends. Asked for by a session, it is not made once that has ended, and goes when the
     /// human signs out, as every waiting sign-in does.

@@ -29,7 +29,7 @@ pub enum Subject {
 impl Subject {
     /// Whether it holds for some rows and not for others.
     #[must_use]
-    pub const fn is_row_scoped(&self) -> bool {
+    pub(crate) const fn is_row_scoped(&self) -> bool {
         matches!(
             self,
             Self::Creator | Self::Editor { .. } | Self::RoleCreator(_) | Self::RoleOwn(_)

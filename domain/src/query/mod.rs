@@ -23,17 +23,17 @@ use filter::Filter;
 use sort::Sort;
 
 /// Bytes of a filter's text.
-pub const FILTER_BYTES_MAX: usize = 8 << 10;
+const FILTER_BYTES_MAX: usize = 8 << 10;
 /// Tests, combinators and values of `in` in one filter.
-pub const FILTER_NODES_MAX: usize = 100;
+const FILTER_NODES_MAX: usize = 100;
 /// Levels of a filter: the objects of tests that stand in each other, itself the first.
-pub const FILTER_DEPTH_MAX: usize = 8;
+const FILTER_DEPTH_MAX: usize = 8;
 /// Fields of one sort.
-pub const SORT_FIELDS_MAX: usize = 4;
+const SORT_FIELDS_MAX: usize = 4;
 /// Bytes of a dotted path.
-pub const PATH_BYTES_MAX: usize = 256;
+const PATH_BYTES_MAX: usize = 256;
 /// Bytes of a text that sorting looks at; what is equal up to there is ordered by key.
-pub const SORT_TEXT_BYTES_MAX: usize = 256;
+const SORT_TEXT_BYTES_MAX: usize = 256;
 
 /// Whether a list can be sorted by the member of a row's data that has just this name: names with
 /// dots, of members of the record, and the like mean something else in a sort.

@@ -15,7 +15,7 @@ pub const CHUNK: u32 = 1_000;
 
 /// Bytes of rows, events or responses that one step deletes, but for the last: what is deleted is
 /// overwritten, and on SQLite every commit waits for it.
-pub const CHUNK_BYTES: i64 = 4 << 20;
+const CHUNK_BYTES: i64 = 4 << 20;
 
 /// An app whose time in the trash is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

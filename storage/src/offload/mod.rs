@@ -86,7 +86,7 @@ impl Offload {
 /// Begins `job`, which holds its permit. A job that has begun ends, also when nobody waits any more.
 ///
 /// The handle is an error when the job panicked, or the runtime ends.
-pub fn run_in<T: Send + 'static>(
+pub(crate) fn run_in<T: Send + 'static>(
     permit: Permit,
     job: impl FnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {
