@@ -80,11 +80,17 @@ pub struct Ops {
     pub streams: Arc<Semaphore>,
 }
 
-struct Last {
+/// What the counters of all rooms said at one time.
+struct Reading {
     at: Instant,
     runtime: RuntimeTotals,
     writer: WriterHealth,
     http: HttpTotals,
+}
+
+/// What the last tick leaves to the next one.
+struct Last {
+    reading: Reading,
     seconds: VecDeque<Second>,
 }
 
@@ -155,20 +161,23 @@ impl Ops {
     pub fn tick(&self, state: &State) {
         let rooms = &state.rooms;
         rooms.apps().tick();
-        let now = Instant::now();
-        let runtime = rooms.apps().totals();
-        let writer = rooms.writer.health();
-        let http = self.http.totals();
+        let now = Reading {
+            at: Instant::now(),
+            runtime: rooms.apps().totals(),
+            writer: rooms.writer.health(),
+            http: self.http.totals(),
+        };
         let mut last = self.last.lock();
-        let before = last.take().unwrap_or_else(|| Last {
-            at: self.started,
-            runtime: RuntimeTotals::default(),
-            writer: writer.clone(),
-            http: HttpTotals::default(),
+        let Last { reading: before, mut seconds } = last.take().unwrap_or_else(|| Last {
+            reading: Reading {
+                at: self.started,
+                runtime: RuntimeTotals::default(),
+                writer: now.writer.clone(),
+                http: HttpTotals::default(),
+            },
             seconds: VecDeque::new(),
         });
-        let mut overview = self.picture(state, &before, now, &runtime, &writer, &http);
-        let mut seconds = before.seconds;
+        let mut overview = self.picture(state, &before, &now);
         if seconds.len() == view::POINTS {
             seconds.pop_front();
         }
@@ -180,24 +189,16 @@ impl Ops {
         });
         overview.seconds = seconds.iter().copied().collect();
         overview.problems = problems::problems(&overview);
-        *last = Some(Last { at: now, runtime, writer, http, seconds });
+        *last = Some(Last { reading: now, seconds });
         drop(last);
         self.lag_us.store(0, Relaxed);
         self.overview.store(Arc::new(overview));
         self.ticks.send_modify(|ticks| *ticks += 1);
     }
 
-    fn picture(
-        &self,
-        state: &State,
-        last: &Last,
-        now: Instant,
-        runtime: &RuntimeTotals,
-        writer: &WriterHealth,
-        http: &HttpTotals,
-    ) -> Overview {
+    fn picture(&self, state: &State, before: &Reading, now: &Reading) -> Overview {
         // Ticks that a test asks for may be close together.
-        let span = now.saturating_duration_since(last.at).as_secs_f64().max(1e-3);
+        let span = now.at.saturating_duration_since(before.at).as_secs_f64().max(1e-3);
         let rate = |now: u64, before: u64| now.saturating_sub(before) as f64 / span;
         let long_jobs = state.long_jobs();
         Overview {
@@ -207,19 +208,19 @@ impl Ops {
             draining: state.drain.is_cancelled(),
             accounts_loading: !state.rooms.directory.is_up(),
             problems: Vec::new(),
-            apps: self.apps(last, runtime, rate),
-            messages: messages(&last.runtime, runtime, rate),
-            writer: commits(&last.writer, writer, rate),
+            apps: self.apps(&before.runtime, &now.runtime, rate),
+            messages: messages(&before.runtime, &now.runtime, rate),
+            writer: commits(&before.writer, &now.writer, rate),
             memory: Memory {
-                resident_rows: runtime.all.resident_rows,
-                resident_bytes: runtime.all.resident_bytes,
+                resident_rows: now.runtime.all.resident_rows,
+                resident_bytes: now.runtime.all.resident_bytes,
                 budget_bytes: state.config.apps.memory_budget_bytes,
                 process_bytes: process::resident_bytes(),
             },
             http: Http {
-                per_second: rate(http.count, last.http.count),
-                failed_per_second: rate(http.failed, last.http.failed),
-                p99_seconds: seconds(&http.took.since(&last.http.took), 0.99),
+                per_second: rate(now.http.count, before.http.count),
+                failed_per_second: rate(now.http.failed, before.http.failed),
+                p99_seconds: seconds(&now.http.took.since(&before.http.took), 0.99),
             },
             event_loop_lag_seconds: self.lag().as_secs_f64(),
             feed_waiters: state.feed_waiters.count() as u64,
@@ -231,8 +232,13 @@ impl Ops {
         }
     }
 
-    fn apps(&self, last: &Last, runtime: &RuntimeTotals, rate: impl Fn(u64, u64) -> f64) -> Apps {
-        let (now, before) = (&runtime.lifecycle, &last.runtime.lifecycle);
+    fn apps(
+        &self,
+        before: &RuntimeTotals,
+        now: &RuntimeTotals,
+        rate: impl Fn(u64, u64) -> f64,
+    ) -> Apps {
+        let (now, before) = (&now.lifecycle, &before.lifecycle);
         let of = |stage: CountedState| now.states[stage as usize];
         Apps {
             live: of(CountedState::Live),
