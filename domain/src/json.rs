@@ -154,11 +154,17 @@ impl Object {
     /// # Errors
     /// As [`parse`]; `invalid_request` also for any other JSON value.
     pub fn parse(text: &str) -> Result<Self> {
-        let value = check::build(text).map_err(malformed)?;
-        if !value.is_object() {
-            return Err(Error::invalid("expected an object"));
-        }
+        let value = object(text)?;
         Ok(Self { text: compact(text).into(), value })
+    }
+
+    /// Reads an object whose text is made of compact ones.
+    ///
+    /// # Errors
+    /// As [`Object::parse`].
+    pub(crate) fn of_compact(text: String) -> Result<Self> {
+        let value = object(&text)?;
+        Ok(Self { text: text.into(), value })
     }
 
     /// Its text, without insignificant whitespace.
@@ -178,6 +184,14 @@ impl Object {
     pub fn into_parts(self) -> (Box<str>, Value) {
         (self.text, self.value)
     }
+}
+
+fn object(text: &str) -> Result<Value> {
+    let value = check::build(text).map_err(malformed)?;
+    if !value.is_object() {
+        return Err(Error::invalid("expected an object"));
+    }
+    Ok(value)
 }
 
 impl Serialize for Object {

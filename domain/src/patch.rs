@@ -2,11 +2,11 @@
 //! relation's field. What is not here: whether the caller may write the row (`access`) and
 //! whether the result fits its schema.
 
-use std::{collections::BTreeMap, fmt};
+use std::{borrow::Cow, collections::BTreeMap, fmt};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{MapAccess, Visitor},
+    de::{IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::{Value, value::RawValue};
 
@@ -19,31 +19,31 @@ use crate::{
 /// that a number stays as it was written, however long.
 ///
 /// # Errors
-/// When one of the two is not JSON.
+/// When the patch is not JSON, or what it merges into is not.
 pub fn merge(target: &str, patch: &str) -> serde_json::Result<String> {
+    let (target, patch) = (target.trim_start(), patch.trim());
+    if !is_object(patch) {
+        serde_json::from_str::<IgnoredAny>(patch)?;
+    }
     let mut out = String::with_capacity(target.len() + patch.len());
-    write_merged(Some(serde_json::from_str(target)?), serde_json::from_str(patch)?, &mut out)?;
+    write_merged(Some(target), patch, &mut out)?;
     Ok(out)
 }
 
-fn write_merged(
-    target: Option<&RawValue>,
-    patch: &RawValue,
-    out: &mut String,
-) -> serde_json::Result<()> {
+fn write_merged(target: Option<&str>, patch: &str, out: &mut String) -> serde_json::Result<()> {
     if !is_object(patch) {
-        out.push_str(patch.get());
+        out.push_str(patch);
         return Ok(());
     }
-    let mut patch: BTreeMap<String, &RawValue> = serde_json::from_str(patch.get())?;
+    let mut patch: BTreeMap<Name<'_>, &RawValue> = serde_json::from_str(patch)?;
     let target = match target.filter(|target| is_object(target)) {
-        Some(target) => serde_json::from_str(target.get())?,
+        Some(target) => serde_json::from_str(target)?,
         None => Members::default(),
     };
     let mut comma = "";
-    let mut name_member = |name: &str, out: &mut String| {
+    let mut name_member = |name: &Name<'_>, out: &mut String| {
         out.push_str(std::mem::replace(&mut comma, ","));
-        write_json_string(name, out);
+        write_json_string(&name.0, out);
         out.push(':');
     };
     out.push('{');
@@ -56,30 +56,35 @@ fn write_merged(
             Some(removed) if is_null(removed) => {}
             Some(changed) => {
                 name_member(&name, out);
-                write_merged(Some(value), changed, out)?;
+                write_merged(Some(value.get()), changed.get(), out)?;
             }
         }
     }
     for (name, value) in patch.into_iter().filter(|(_, value)| !is_null(value)) {
         name_member(&name, out);
         // Also a new object is merged: its own nulls are removals of nothing.
-        write_merged(None, value, out)?;
+        write_merged(None, value.get(), out)?;
     }
     out.push('}');
     Ok(())
 }
 
-fn is_object(value: &RawValue) -> bool {
-    value.get().starts_with('{')
+fn is_object(text: &str) -> bool {
+    text.starts_with('{')
 }
 
 fn is_null(value: &RawValue) -> bool {
     value.get() == "null"
 }
 
+/// The name of a member, borrowed from the text unless it is written with escapes.
+#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(transparent)]
+struct Name<'t>(#[serde(borrow)] Cow<'t, str>);
+
 /// The members of an object in their order.
 #[derive(Default)]
-struct Members<'t>(Vec<(String, &'t RawValue)>);
+struct Members<'t>(Vec<(Name<'t>, &'t RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -115,7 +120,7 @@ pub fn apply(before: &str, sent: Object, replace: bool) -> Result<Object> {
         return Ok(sent);
     }
     let merged = merge(before, sent.text()).map_err(|_| Error::internal())?;
-    Object::parse(&merged)
+    Object::of_compact(merged)
 }
 
 /// Checks that nobody but the row's creator changes the field of a relation that is declared

@@ -216,6 +216,7 @@ impl Edge {
             request_id: self.request_ids.of(&parts.headers),
             allowance: self.limiter.as_ref().map(|limiter| limiter.count(address)),
             is_http_10: parts.version == Version::HTTP_10,
+            route: routes.find(uri.path()),
             method,
             uri,
             routes,
@@ -239,10 +240,10 @@ impl Edge {
         origin: Origin,
         request: Request<Body>,
     ) -> (Response, Option<AppHandle>) {
-        let Passing { routes, method, uri, address, by_proxy, .. } = passing;
+        let Passing { routes, route, method, uri, address, by_proxy, .. } = passing;
         let (mut parts, body) = request.into_parts();
         let (app, domain, pass) = origin.into_parts();
-        let stray = routes.stray(method, uri, &parts.headers);
+        let stray = route.and_then(|route| route.stray(method, uri, &parts.headers));
         parts.extensions.insert(RequestContext {
             request_id: passing.request_id.clone(),
             address: *address,
@@ -258,7 +259,7 @@ impl Edge {
             parts.extensions.insert(InnerRoutes(routes.handlers()));
         }
         let request = Request::from_parts(parts, body);
-        let work = trace::within(passing.trace.clone(), route(routes.handlers(), request));
+        let work = trace::within(passing.trace.clone(), handle(routes.handlers(), request));
         metering::run(work).await
     }
 
@@ -343,10 +344,10 @@ impl Edge {
         told: Option<&Told>,
         app: Option<&AppHandle>,
     ) {
-        let Passing { routes, method, began, .. } = passing;
+        let Passing { routes, route, method, began, .. } = passing;
         let now = Instant::now();
         let took = now.saturating_duration_since(*began);
-        let route = routes.number(passing.uri.path());
+        let route = route.map(|route| route.number);
         routes.figures().record(route, method, status, took);
         if let Some(told) = told {
             self.state.ops.http.count_error(told.code);
@@ -387,7 +388,7 @@ impl Edge {
             return Some(error.into());
         }
         // An unknown route is the router's to report; that wins over any other refusal.
-        if !passing.routes.has(&passing.method, path) {
+        if !passing.route.is_some_and(|route| route.has(&passing.method)) {
             return None;
         }
         if passing.is_private()
@@ -433,7 +434,7 @@ fn preflight() -> Response {
 }
 
 /// Runs the handler; a panic becomes `internal` and takes nothing else down.
-async fn route(mut handlers: Router, request: Request<Body>) -> Response {
+async fn handle(mut handlers: Router, request: Request<Body>) -> Response {
     let changes = !request.method().is_safe();
     match AssertUnwindSafe(handlers.call(request)).catch_unwind().await {
         Ok(Ok(response)) => response,

@@ -11,7 +11,7 @@ use super::rows::{Digest, DigestMap, Rows};
 
 /// The normal forms of a row's values in the unique fields, in declared order; none where a value is
 /// absent or null.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Forms(Vec<Option<Digest>>);
 
 impl Forms {

@@ -6,7 +6,7 @@ use std::{net::IpAddr, time::Instant};
 use http::{HeaderMap, HeaderValue, Method, Uri};
 use rookery_domain::trace::{Trace, TraceParent};
 
-use super::route_table::RouteTable;
+use super::route_table::{Route, RouteTable};
 use crate::{gcra::Allowance, http::conditional::ReadConditions};
 
 /// Below it are the API's paths.
@@ -31,6 +31,8 @@ pub(super) struct Passing<'a> {
     pub(super) method: Method,
     pub(super) uri: Uri,
     pub(super) routes: &'a RouteTable,
+    /// The one of them that its path belongs to, if any does.
+    pub(super) route: Option<&'a Route>,
     /// Whether it is for an app's own origin.
     pub(super) is_app: bool,
     /// Whether a machine asks how the service is; on an app's origin that path is a page like any.

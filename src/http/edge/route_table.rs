@@ -25,10 +25,11 @@ pub struct RouteTable {
     figures: Arc<RouteFigures>,
 }
 
+/// One path of the table.
 #[derive(Debug)]
-struct Route {
+pub struct Route {
     /// Its place among the templates that answers are counted by.
-    number: usize,
+    pub number: usize,
     methods: Methods,
 }
 
@@ -116,15 +117,29 @@ impl RouteTable {
         self.handlers.clone()
     }
 
-    /// Whether `method` on `path` leads to a handler.
+    /// The route that a path belongs to, if there is one.
     #[must_use]
-    pub fn has(&self, method: &Method, path: &str) -> bool {
-        self.router.at(path).is_ok_and(|found| found.value.methods.contains_key(method.as_str()))
+    pub fn find(&self, path: &str) -> Option<&Route> {
+        self.router.at(path).ok().map(|found| found.value)
     }
 
-    /// What a request brings that `method` on its path does not take, in words: a parameter of its
-    /// query, or among its `headers` a condition of a change, which must not be passed over (RFC 9110,
-    /// 13.1.1 and 13.1.2). Those of a read are the boundary's.
+    /// What is counted of the routes' answers.
+    #[must_use]
+    pub const fn figures(&self) -> &Arc<RouteFigures> {
+        &self.figures
+    }
+}
+
+impl Route {
+    /// Whether there is a handler for `method`.
+    #[must_use]
+    pub fn has(&self, method: &Method) -> bool {
+        self.methods.contains_key(method.as_str())
+    }
+
+    /// What a request brings that `method` does not take here, in words: a parameter of its query, or
+    /// among its `headers` a condition of a change, which must not be passed over (RFC 9110, 13.1.1 and
+    /// 13.1.2). Those of a read are the boundary's.
     #[must_use]
     pub fn stray(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<Box<str>> {
         let query = uri.query().filter(|query| !query.is_empty());
@@ -134,8 +149,7 @@ impl RouteTable {
         if query.is_none() && !if_match && !if_none_match {
             return None;
         }
-        let found = self.router.at(uri.path()).ok()?;
-        let takes = found.value.methods.get(method.as_str())?.as_ref()?;
+        let takes = self.methods.get(method.as_str())?.as_ref()?;
         let mut names = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
         if let Some((name, _)) = names.find(|(name, _)| !takes.query.contains(&**name)) {
             return Some(format!("query: unknown parameter {}", quoted(&name)).into());
@@ -146,18 +160,6 @@ impl RouteTable {
             (false, false) => return None,
         };
         Some(format!("{unknown}: this route knows no such condition").into())
-    }
-
-    /// The number of the route (`/v1/apps/{id}`) that the path belongs to, if there is one.
-    #[must_use]
-    pub fn number(&self, path: &str) -> Option<usize> {
-        self.router.at(path).ok().map(|found| found.value.number)
-    }
-
-    /// What is counted of the routes' answers.
-    #[must_use]
-    pub const fn figures(&self) -> &Arc<RouteFigures> {
-        &self.figures
     }
 }
 

@@ -145,6 +145,8 @@ impl Decision<'_> {
             Some(_) => patch::apply(EMPTY_OBJECT, data.clone(), replace)?.into_parts().0,
             None => EMPTY_OBJECT.into(),
         };
+        let may_move =
+            replace || decl.unique.iter().any(|name| data.value().get(&**name).is_some());
         let data = patch::apply(row.data(), data, replace)?;
         let who = self.standing.principal;
         patch::check_relations(decl, &old_value, data.value(), row.creator, who)?;
@@ -165,7 +167,10 @@ impl Decision<'_> {
             updated_at: at,
             ..row.with_data(&data)
         });
-        let old = self.indexed(ix, row);
+        let old = match may_move {
+            true => self.indexed(ix, row),
+            false => Indexed { row, forms: forms.clone() },
+        };
         let new = Indexed { row: new_row.clone(), forms };
         let stamp = self.row_stamp(at);
         self.working.put(ix, Some(&old), &new, EventType::RowUpdated, stamp);
