@@ -2,7 +2,7 @@
 //! counters of write budgets as they come back from storage.
 
 use rookery_actors::{
-    AppHandle, SlotState,
+    AppHandle,
     app::message::{Op, RowReply, RowTarget},
 };
 use rookery_domain::{
@@ -16,7 +16,7 @@ use rookery_domain::{
 };
 use rookery_storage::faults::Faults;
 
-use crate::support::{Bench, Fate, NOW, create, paused, real::House, record, row};
+use crate::support::{Bench, Fate, NOW, asleep, create, paused, real::House, record, row};
 
 /// Keys of purged rows that an app remembers.
 const PURGED_MAX: usize = 10_000;
@@ -122,10 +122,7 @@ async fn networks_that_share_a_counter_never_write_over_the_apps_own() {
         let visitor =
             Caller::Anonymous { participant: ParticipantId::new(), network: 1 << 50, share: None };
         refused.extend(app.apply(visitor, create(key, "{}")).await.err());
-        while app.state() == SlotState::Live {
-            app.ask_to_hibernate();
-            tokio::task::yield_now().await;
-        }
+        asleep(&app).await;
     }
     let codes: Vec<_> = refused.iter().map(|error| error.code).collect();
     assert_eq!(codes, [ErrorCode::CollectionWriteBudgetExceeded], "only the third is too many");
@@ -158,10 +155,7 @@ async fn a_budget_that_was_spent_a_day_early_is_free_again_after_the_next_midnig
             Caller::Anonymous { participant: ParticipantId::new(), network: 1 << 50, share: None };
         let answer = app.apply(visitor, create(key, "{}")).await;
         refused.push(answer.err().map(|error| error.code));
-        while app.state() == SlotState::Live {
-            app.ask_to_hibernate();
-            tokio::task::yield_now().await;
-        }
+        asleep(&app).await;
     }
     let spent = Some(ErrorCode::CollectionWriteBudgetExceeded);
     assert_eq!(refused, [spent, None, spent]);

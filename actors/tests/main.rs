@@ -4,6 +4,7 @@
 mod advisories;
 mod aside;
 mod bringing_back;
+mod clock_steps;
 mod crashes;
 mod creating;
 mod directory;

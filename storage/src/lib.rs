@@ -52,6 +52,8 @@ pub mod versions;
 mod vfs;
 pub mod writer;
 
+use rookery_domain::previews::PREVIEWS_PER_APP_MAX;
+
 pub use db::{DatabaseUrl, Db, StorageOptions};
 pub use error::StorageError;
 pub use writer::{LaneStatus, Writer, WriterHealth, WriterOptions};
@@ -59,3 +61,7 @@ pub use writer::{LaneStatus, Writer, WriterHealth, WriterOptions};
 /// Most revoked keys of an agent, and links, previews and credentials of an app, that stay on
 /// record, the newest of each. They are kept to be looked at: a forgotten one is refused as before.
 pub const REVOKED_KEPT_MAX: u32 = 100;
+
+/// Most previews of an app on record that are not revoked: all that may open something, and as many
+/// that ended as are kept of the revoked.
+pub const PREVIEWS_KEPT_MAX: usize = PREVIEWS_PER_APP_MAX + REVOKED_KEPT_MAX as usize;

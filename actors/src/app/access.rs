@@ -15,7 +15,7 @@ use rookery_domain::{
     previews::Preview,
     secret::SecretHash,
 };
-use rookery_storage::load::LoadedAccess;
+use rookery_storage::{PREVIEWS_KEPT_MAX, load::LoadedAccess};
 
 /// Memory of one entry: the record, and its places in the tables.
 const ENTRY_BYTES: u64 = 320;
@@ -108,22 +108,24 @@ impl AccessTables {
         self.preview(*self.preview_tokens.get(hash)?)
     }
 
-    /// All previews, those that have expired and are not forgotten yet too.
+    /// All previews that are not revoked, those that have expired and are not forgotten yet too.
     pub(crate) fn all_previews(&self) -> Vec<Arc<Preview>> {
         self.previews.values().cloned().collect()
     }
 
-    /// Forgets previews that have expired or were revoked; how many are left.
-    pub(crate) fn forget_ended_previews(&mut self, now: Timestamp) -> usize {
-        let ended: Vec<PreviewId> =
-            self.previews.values().filter(|one| !one.is_live(now)).map(|one| one.id).collect();
-        for id in ended {
-            self.remove_preview(id);
-        }
-        self.previews.len()
+    /// How many previews open something.
+    pub(crate) fn live_previews(&self, now: Timestamp) -> usize {
+        self.previews.values().filter(|one| one.is_live(now)).count()
     }
 
+    /// Takes a preview in. Where more are known than stay on record, the one that ends first is forgotten,
+    /// and none for what the clock says: it may be set back, and whoever revokes one then has to find it.
     pub(crate) fn put_preview(&mut self, preview: Arc<Preview>) {
+        if self.previews.len() >= PREVIEWS_KEPT_MAX
+            && let Some(first) = self.previews.values().min_by_key(|one| (one.expires_at, one.id))
+        {
+            self.remove_preview(first.id);
+        }
         self.preview_tokens.insert(preview.hash, preview.id);
         self.previews.insert(preview.id, preview);
     }

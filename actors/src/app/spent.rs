@@ -1,9 +1,12 @@
-//! Challenges that were answered: no answer counts twice, and none is remembered longer than it
-//! would hold.
+//! Challenges that were answered: no answer counts twice. Some are remembered for longer than they hold,
+//! since a clock that was ahead may be set back.
 
 use std::collections::{BTreeSet, HashMap};
 
 use rookery_domain::Timestamp;
+
+/// Answers that are remembered although they have expired.
+const KEPT_MAX: usize = 1_024;
 
 /// The spent challenges of one app.
 #[derive(Default)]
@@ -19,9 +22,10 @@ impl Spent {
         self.ends.contains_key(id)
     }
 
-    /// Remembers one, and forgets those that have expired by now.
+    /// Remembers one. Of those that have expired by now the newest are kept.
     pub(crate) fn insert(&mut self, id: [u8; 32], expires_at: Timestamp, now: Timestamp) {
-        while let Some((end, expired)) = self.by_end.first().copied()
+        while self.ends.len() >= KEPT_MAX
+            && let Some((end, expired)) = self.by_end.first().copied()
             && end <= now
         {
             self.by_end.pop_first();

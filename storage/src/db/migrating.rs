@@ -188,8 +188,8 @@ fn cannot(why: impl std::fmt::Display) -> StorageError {
 
 fn why(error: &sqlx::Error) -> String {
     match error.as_database_error().and_then(|error| error.code()).as_deref() {
-        // lock_not_available.
-        Some("55P03") => {
+        // lock_not_available, deadlock_detected.
+        Some("55P03" | "40P01") => {
             "another process goes on using what is to be changed: stop the server that \
                           still runs on this database"
                 .into()

@@ -49,16 +49,17 @@ pub(super) const MEMBERS: &str =
 pub(super) const GRANTS: &str = "select id, hash, role, max_uses, uses, expires_at, created_by, \
      created_at, revoked_at from grants where app_id = $1 and revoked_at is null";
 
-/// Preview tokens that open something. `$1` the app, `$2` the present.
+/// Preview tokens that are not revoked: one that has expired opens something again where a clock that
+/// was ahead is set back, unless it is revoked first. `$1` the app.
 pub(super) const PREVIEWS: &str = "select id, hash, expires_at, created_by, created_at, \
-     revoked_at from previews where app_id = $1 and expires_at > $2 and revoked_at is null";
+     revoked_at from previews where app_id = $1 and revoked_at is null";
 
-/// Credentials that are not revoked (status 2), one row for each token that works. `$1` the app,
-/// `$2` the present.
+/// Credentials that are not revoked (status 2), one row for each of their tokens, those that were rotated
+/// out too. `$1` the app.
 pub(super) const CREDENTIALS: &str = "select c.id, c.name, c.prefix, c.rights, c.status, \
      c.created_by, c.created_at, c.updated_at, t.hash, t.prefix, t.created_at, t.expires_at \
      from credentials c join credential_tokens t on t.credential = c.id \
-     where c.app_id = $1 and c.status <> 2 and (t.expires_at is null or t.expires_at > $2) \
+     where c.app_id = $1 and c.status <> 2 \
      order by c.created_at, c.id, t.created_at, t.hash";
 
 /// The newest events, the newest first. `$1` the app, `$2` how many.

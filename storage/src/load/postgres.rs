@@ -93,10 +93,10 @@ async fn snapshot(
     for row in fetch(connection, assemble::GRANTS, id, None).await? {
         assembly.grant(&row);
     }
-    for row in fetch(connection, assemble::PREVIEWS, id, Some(options.now.0)).await? {
+    for row in fetch(connection, assemble::PREVIEWS, id, None).await? {
         assembly.preview(&row);
     }
-    for row in fetch(connection, assemble::CREDENTIALS, id, Some(options.now.0)).await? {
+    for row in fetch(connection, assemble::CREDENTIALS, id, None).await? {
         assembly.credential(&row);
     }
     for row in fetch(connection, assemble::TAIL, id, Some(options.tail_events.into())).await? {

@@ -101,11 +101,11 @@ fn load_from(
         assembly.grant(row);
         Ok(())
     })?;
-    each(snapshot, assemble::PREVIEWS, params![id, options.now.0], |row| {
+    each(snapshot, assemble::PREVIEWS, params![id], |row| {
         assembly.preview(row);
         Ok(())
     })?;
-    each(snapshot, assemble::CREDENTIALS, params![id, options.now.0], |row| {
+    each(snapshot, assemble::CREDENTIALS, params![id], |row| {
         assembly.credential(row);
         Ok(())
     })?;

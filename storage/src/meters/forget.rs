@@ -11,17 +11,18 @@ use crate::{
 const CHUNK: u32 = 1_000;
 
 /// Deletes sketches and salts of days before `today`: from then on nobody, the server's keeper
-/// included, can tell whether two visits of such a day were one visitor's. One chunk; `true` when
-/// more may be left.
+/// included, can tell whether two visits of such a day were one visitor's. Also those of days that are not
+/// near yet, from when the clock was ahead. One chunk; `true` when more may be left.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn visitors(db: &Db, today: i32) -> Result<bool> {
-    db.execute("delete from visitor_salts where day < $1", args![today]).await?;
+    db.execute("delete from visitor_salts where day < $1 or day > $1 + 1", args![today]).await?;
     let deleted = db
         .execute(
             "delete from visitor_sketches where (app_id, kind, period) in
-                 (select app_id, kind, period from visitor_sketches where day < $1 limit $2)",
+                 (select app_id, kind, period from visitor_sketches
+                 where day < $1 or day > $1 + 1 limit $2)",
             args![today, CHUNK],
         )
         .await?;

@@ -7,19 +7,15 @@ use rookery_domain::{
     grants::Grant,
     id::AppId,
     members::Member,
-    previews::{PREVIEWS_PER_APP_MAX, Preview},
+    previews::Preview,
 };
 
 use super::bound::Bound;
 use crate::{
-    REVOKED_KEPT_MAX,
+    PREVIEWS_KEPT_MAX, REVOKED_KEPT_MAX,
     commit::{Abort, AccessWrite, Group},
     db::args,
 };
-
-/// Most previews of an app on record that are not revoked: all that open something, and as many
-/// that ended as are kept of the revoked.
-const PREVIEWS_KEPT_MAX: u32 = PREVIEWS_PER_APP_MAX as u32 + REVOKED_KEPT_MAX;
 
 const MEMBER: &str = "insert into members (app_id, human, custom_role, created_at, removed_at) \
      values ($1, $2, $3, $4, $5) on conflict (app_id, human) do update set \
@@ -140,7 +136,7 @@ fn preview(bound: &mut Vec<Bound>, app: AppId, one: &Preview) {
         ],
     ));
     if one.revoked_at.is_none() {
-        bound.push(Bound::new(ENDED_PREVIEWS, args![app, PREVIEWS_KEPT_MAX]));
+        bound.push(Bound::new(ENDED_PREVIEWS, args![app, PREVIEWS_KEPT_MAX as u32]));
     }
 }
 

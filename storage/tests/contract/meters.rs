@@ -152,6 +152,16 @@ contract! {
             }
             assert_eq!(number(db, "select count(*) from app_sources").await, 2 * left);
         }
+
+        // Of a clock that was ahead and is right again.
+        let far = DAY + 400;
+        meters::salt(db, far, [4; 32]).await.unwrap();
+        roll_up(db, vec![tally(AppId::new(), owner, &[(HOUR + 24 * 400, 1, Source::default())])])
+            .await
+            .unwrap();
+        assert!(!forget::visitors(db, DAY + 1).await.unwrap());
+        assert_eq!(number(db, "select count(*) from visitor_sketches").await, 2);
+        assert_eq!(meters::salt(db, far, [5; 32]).await.unwrap(), [5; 32], "this one is gone, too");
     }
 
     async fn everybody_who_asks_gets_the_same_salt(test: &TestDb) {

@@ -28,7 +28,7 @@ impl Decision<'_> {
             return Err(Error::new(ErrorCode::Conflict, message));
         }
         let now = self.now;
-        if self.tables_mut().forget_ended_previews(now) >= PREVIEWS_PER_APP_MAX {
+        if self.tables().live_previews(now) >= PREVIEWS_PER_APP_MAX {
             return Err(full(PREVIEWS_PER_APP_MAX, "preview tokens: revoke one"));
         }
         let preview = Arc::new(Preview {
