@@ -65,7 +65,7 @@ const sleep = (ms, signal) => new Promise((resolve) => {
 // Lets `task` have each of `set`. What a page's callback adds meanwhile is none of them, and what it takes
 // away is left out.
 const each = (set, task) => {
-  for (const one of Array.from(set)) if (set.has(one)) task(one);
+  for (const one of [...set]) if (set.has(one)) task(one);
 };
 
 const report = (callback, ...args) => {
@@ -163,8 +163,7 @@ const fetchOnce = async (method, path, { query, body, headers, signal }) => {
 };
 
 const errorOf = async (response) => {
-  const after = Number(response.headers.get('retry-after'));
-  const wait = after > 0 ? after * 1000 : 0;
+  const wait = response.headers.get('retry-after') * 1000 || 0;
   const answer = await response.json().catch(() => null);
   if (answer?.error?.code) {
     return new AppError({ status: response.status, ...answer.error }, wait);
@@ -183,7 +182,7 @@ const foreignError = ({ status }, retryable, wait) => new AppError({
 // solver's text.
 const exchange = async (method, path, options, read = 'json', type = 'object') => {
   const abort = new AbortController();
-  const timer = setTimeout(() => abort.abort('no answer in 30 s'), REQUEST_TIMEOUT_MS);
+  const timer = setTimeout(() => abort.abort('no answer'), REQUEST_TIMEOUT_MS);
   try {
     const response = await fetchOnce(method, path, { ...options, signal: abort.signal });
     if (!response.ok) throw await errorOf(response);

@@ -39,15 +39,17 @@ const look = async () => {
   }
 };
 
-// Another tab may have signed in or out, or the visitor's role have changed.
-document.addEventListener('visibilitychange', async () => {
+// Another tab or window may have signed in or out, or the visitor's role have changed.
+const lookAgain = async () => {
   if (document.hidden || !(watchers.size || session)) return;
   const before = session;
   const me = await look().catch(() => undefined);
   if (me === undefined || session !== before) return;
   session = me && Promise.resolve(me);
   announce(me);
-});
+};
+document.addEventListener('visibilitychange', lookAgain);
+window.addEventListener('focus', lookAgain);
 
 // Leaves the page for the site's sign-in, which leads back to `returnTo`, a path of this app.
 const signIn = async (options) => {
@@ -108,13 +110,14 @@ const participant = (stale) => {
   return mine;
 };
 
-// Runs `send` as a participant; one that is none any more is replaced once.
+// Runs `send` as a participant; one that is none any more is replaced once, and once more after `send`
+// has said that it was taken for one.
 const asParticipant = async (send) => {
   let used = participant();
   for (let again = false; ; again = true) {
     await used;
     try {
-      return await send();
+      return await send(() => { again = false; });
     } catch (error) {
       if (!isStale(error)) throw error;
       // It came as nobody: another session would be forgotten in the same way.

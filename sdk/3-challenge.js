@@ -13,7 +13,7 @@ const unsolvable = (message) => new AppError({
 
 const solve = async ({ algorithm, challenge, salt, signature, maxnumber: max }) => {
   if (algorithm !== 'SHA-256' || !/^[0-9a-f]{64}$/.test(challenge)) {
-    throw unsolvable(`unknown algorithm ${algorithm}`);
+    throw unsolvable('unknown algorithm');
   }
   try {
     solver ||= withRetries(true, () => exchange('GET', 'solver.js', {}, 'text', 'string'));

@@ -68,12 +68,12 @@ const follow = async (signal) => {
   let renewed = null;
   for (let attempt = 0; !signal.aborted;) {
     let lived = false;
-    const alive = () => {
-      lived = true;
-      attempt = 0;
-    };
     try {
-      await asParticipant(() => readStream(signal, alive));
+      await asParticipant((taken) => readStream(signal, () => {
+        lived = true;
+        attempt = 0;
+        taken();
+      }));
       // The server ended the stream in peace (a deploy, a restart): go on where it stopped.
       if (isIdle()) await nap(STREAM_ALIVE_MS);
     } catch (error) {
@@ -81,6 +81,8 @@ const follow = async (signal) => {
       const failure = error instanceof AppError ? error : networkError(error);
       // A server with a new key knows no cursor of before; one that it has just given, it knows.
       if (failure.code === 'resync_required' || (failure.code === 'invalid_request' && cursor !== renewed)) {
+        // It may be another visitor's now.
+        await lookAgain();
         await resync(signal);
         renewed = cursor;
         continue;
@@ -138,7 +140,7 @@ const readStream = async (signal, alive) => {
       alive();
       hear();
       rest += value;
-      if (rest.length > FRAME_CHARS_MAX) throw networkError('the answer is too long');
+      if (rest.length > FRAME_CHARS_MAX) throw networkError('the answer broke off');
       const frames = rest.split(/\r?\n\r?\n/);
       rest = frames.pop();
       try {

@@ -57,7 +57,8 @@ class Subscription {
 
   begin() {
     this.hold();
-    inOrder(() => this.insist(() => this.list()));
+    // Each attempt in its turn: what cannot be listed now keeps nobody else waiting.
+    this.insist(() => inOrder(() => this.list()));
   }
 
   insist(task) {
@@ -131,7 +132,7 @@ class Subscription {
   // Tells the page what has changed, and whether that is all.
   settle() {
     if (this.changes.length) {
-      const rows = Array.from(this.rows.values())
+      const rows = [...this.rows.values()]
         .sort((a, b) => order(a.created_at, b.created_at) || order(a.key, b.key));
       report(this.callback, rows, this.changes.splice(0));
     }

@@ -109,14 +109,14 @@ pub(crate) struct Env {
     /// Who acts as the owner of an organization's apps.
     pub(crate) orgs: OrgRoles,
     pub(crate) schemas: Schemas,
-    /// Where manifests are compiled. These three go round by the owners of apps.
+    /// Where manifests are compiled. These four go round by the owners of apps.
     pub(crate) compiling: Offload,
     /// Where long lists are made.
     pub(crate) scanning: Offload,
     /// Where decisions are made that may take long.
     pub(crate) deciding: Offload,
-    /// Permits for lists that hold a whole trash.
-    pub(crate) trash_permits: Semaphore,
+    /// Permits for lists of trash, which is in storage alone.
+    pub(crate) trash: Offload,
     /// Permits for deploys that hold detached rows.
     pub(crate) detached_permits: Arc<Semaphore>,
     /// Lines of commits that come to nothing.

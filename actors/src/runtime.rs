@@ -170,7 +170,7 @@ pub(crate) async fn start_apps(
         compiling: Offload::new(patience),
         scanning: Offload::new(patience),
         deciding: Offload::new(patience),
-        trash_permits: Semaphore::new(TRASH_PERMITS),
+        trash: Offload::with_permits(TRASH_PERMITS, patience),
         detached_permits: Arc::new(Semaphore::new(DETACHED_PERMITS)),
         observer,
         collector: Collector::default(),

@@ -202,6 +202,12 @@ fn a_sort_that_is_spelt_as_elsewhere_is_told_how_it_is_here() {
         ("--n", "n"),
         ("n-", "n"),
         ("key,a.b desc", "a.b"),
+        ("n:desc", "n"),
+        ("desc(created_at)", "created_at"),
+        ("created_at.desc", "created_at"),
+        (r#"["-n","key"]"#, "n"),
+        (r#"[["n","desc"]]"#, "n"),
+        (r#"{"n":-1}"#, "n"),
     ] {
         let query = RowQuery::parse(None, Some(sort)).expect(sort);
         let error = query.check_sort(&plain).expect_err(sort);
@@ -209,10 +215,17 @@ fn a_sort_that_is_spelt_as_elsewhere_is_told_how_it_is_here() {
         let right = format!("write `{meant}` to ascend, `-{meant}` to descend");
         assert!(error.message.ends_with(&right), "{sort}: {}", error.message);
     }
-    let odd = of(json!({"properties": {"n desc": true}}));
-    for (sort, collection) in
-        [("n desc", &odd), ("-n,key", &plain), ("a b", &plain), ("description", &plain)]
-    {
+    let odd = of(json!({"properties": {"n desc": true, "n:asc": true}}));
+    for (sort, collection) in [
+        ("n desc", &odd),
+        ("n:asc", &odd),
+        ("-n,key", &plain),
+        ("a b", &plain),
+        ("description", &plain),
+        ("range.asc", &plain),
+        ("at:noon", &plain),
+        ("size(cm)", &plain),
+    ] {
         let query = RowQuery::parse(None, Some(sort)).expect(sort);
         assert_eq!(query.check_sort(collection), Ok(()), "{sort}");
     }

@@ -17,7 +17,7 @@ use http::{HeaderMap, header, request::Parts};
 use http_body_util::BodyExt as _;
 use rookery_domain::{Error, Result, limits::Limits, text::quoted};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 use utoipa::ToSchema;
 
 use crate::{
@@ -32,6 +32,8 @@ const ENVELOPE_BYTES: usize = 16 << 10;
 const ESCAPE_FACTOR: usize = 6;
 /// Bytes of a body that only carries names, codes and flags.
 const SMALL_BYTES_MAX: usize = 32 << 10;
+/// Bytes of a body that must come in each second, once the time that any body has is over.
+const BYTES_PER_S_MIN: usize = 32 << 10;
 /// Bytes of a whole batch, however large its rows may be alone.
 const BATCH_BYTES_MAX: usize = 8 << 20;
 /// What clients call the encoding of JSON: its name, and the label that many use for it.
@@ -213,18 +215,25 @@ pub async fn read_within(
     if announced.is_some_and(|bytes| bytes > max as u64) {
         return Err(Error::body_too_large(max));
     }
-    let collected = collect(body, max, state.bodies.share(address));
-    let seconds = state.config.server.body_timeout_s;
-    let collected = timeout(Duration::from_secs(seconds), collected).await;
-    collected.unwrap_or_else(|_| {
-        Err(Error::invalid(format!("the request body took longer than {seconds} s")))
-    })
+    let patience = Duration::from_secs(state.config.server.body_timeout_s);
+    collect(body, max, state.bodies.share(address), patience).await
 }
 
-async fn collect(mut body: Body, max: usize, mut share: BodyShare) -> Result<(Bytes, BodyShare)> {
+/// The body, for which its client has `patience`, and a second more for each [`BYTES_PER_S_MIN`] that
+/// have come: a large one may come over a slow line.
+async fn collect(
+    mut body: Body,
+    max: usize,
+    mut share: BodyShare,
+    patience: Duration,
+) -> Result<(Bytes, BodyShare)> {
+    let began = Instant::now();
     let mut first = Bytes::new();
     let mut whole = BytesMut::new();
-    while let Some(frame) = body.frame().await {
+    loop {
+        let earned = Duration::from_secs(((first.len() + whole.len()) / BYTES_PER_S_MIN) as u64);
+        let frame = timeout_at(began + patience + earned, body.frame()).await;
+        let Some(frame) = frame.map_err(|_| too_slow(patience))? else { break };
         let frame = frame.map_err(|_| Error::invalid("the request body broke off"))?;
         // Trailers say nothing here.
         let Ok(data) = frame.into_data() else { continue };
@@ -242,6 +251,14 @@ async fn collect(mut body: Body, max: usize, mut share: BodyShare) -> Result<(By
     }
     let bytes = if whole.is_empty() { first } else { whole.freeze() };
     Ok((bytes, share))
+}
+
+fn too_slow(patience: Duration) -> Error {
+    let (seconds, kib) = (patience.as_secs(), BYTES_PER_S_MIN >> 10);
+    Error::invalid(format!(
+        "the request body came too slowly: it has {seconds} s, and one more for each {kib} KiB"
+    ))
+    .with_hint("Send it over a faster line, or less of it; a deploy is smallest as a zip archive.")
 }
 
 /// Refuses a body that does not call itself JSON, once, in UTF-8 (RFC 8259, section 8.1).

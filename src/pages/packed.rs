@@ -108,7 +108,8 @@ pub fn takes_gzip(request: &HeaderMap) -> bool {
     lines.flat_map(|line| line.split(',')).any(|coding| {
         let mut parts = coding.split(';').map(str::trim);
         let named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
-        named && !parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
+        let refused = ["q=0", "q=0.0", "q=0.00", "q=0.000"];
+        named && !parts.any(|part| refused.iter().any(|q| part.eq_ignore_ascii_case(q)))
     })
 }
 

@@ -85,7 +85,7 @@ impl Limits {
 ///
 /// # Errors
 /// What the system says of the address or of an option.
-pub(super) fn listen(address: SocketAddr, write_timeout: Duration) -> io::Result<TcpListener> {
+pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
@@ -96,14 +96,7 @@ pub(super) fn listen(address: SocketAddr, write_timeout: Duration) -> io::Result
     // Answers are written whole: waiting for more to send would only delay them.
     socket.set_nodelay(true)?;
     #[cfg(target_os = "linux")]
-    {
-        let options = SockRef::from(&socket);
-        options.set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
-        // For what the system holds when the connection is closed on our side.
-        options.set_tcp_user_timeout(Some(write_timeout))?;
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = write_timeout;
+    SockRef::from(&socket).set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }

@@ -136,9 +136,9 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     check_clock(hooks.clock.now())?;
     outbound::install_tls();
     let limits = limits(&config.server);
-    let site_listener = listen("server.listen", config.server.listen, limits.write_timeout)?;
+    let site_listener = listen("server.listen", config.server.listen)?;
     let site = site_listener.1;
-    let ops_listener = listen("ops.listen", config.ops.listen, limits.write_timeout)?;
+    let ops_listener = listen("ops.listen", config.ops.listen)?;
     let (origins, public_url) = addresses(&config, site.port())?;
     let docs_url = match config.server.docs_url.as_str() {
         "" => public_url.clone(),
@@ -329,10 +329,9 @@ impl Server {
 fn listen(
     setting: &'static str,
     address: SocketAddr,
-    write_timeout: Duration,
 ) -> Result<(TcpListener, SocketAddr), StartError> {
     let failed = |source| StartError::Listen { setting, address, source };
-    let listener = listener::listen(address, write_timeout).map_err(failed)?;
+    let listener = listener::listen(address).map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     Ok((listener, bound))
 }

@@ -257,6 +257,17 @@ impl Stream {
     }
 }
 
+/// What the system holds of an answer when the connection is closed on our side goes, too, when the client
+/// takes nothing of it. Not before: to the system a client makes no progress that takes less at a time
+/// than it has room for.
+#[cfg(target_os = "linux")]
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // If the system refuses, it stays for as long as the system says.
+        let _ = SockRef::from(&self.socket).set_tcp_user_timeout(Some(self.write_timeout));
+    }
+}
+
 impl AsyncRead for Stream {
     fn poll_read(
         mut self: Pin<&mut Self>,

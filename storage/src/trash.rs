@@ -3,7 +3,7 @@
 //! An app's actor knows their keys and versions, not their contents; it decides about them and
 //! submits what changes to the writer. Here they are only read.
 
-use rookery_domain::{Timestamp, id::AppId, row::Row};
+use rookery_domain::{Timestamp, id::AppId, query::PAGE_BYTES_MAX, row::Row};
 
 use crate::{
     codec::{self, row_columns},
@@ -73,7 +73,8 @@ impl FromColumns for Listed {
 }
 
 /// The deleted rows of a collection, the newest first (ties by key, descending), behind `cursor`,
-/// at most `limit` and [`TRASH_PAGE_MAX`].
+/// at most `limit` and [`TRASH_PAGE_MAX`], and no more behind the one that makes them
+/// [`PAGE_BYTES_MAX`].
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -84,7 +85,19 @@ pub async fn list(
     cursor: Option<TrashCursor>,
     limit: u32,
 ) -> Result<TrashPage> {
-    let limit = limit.min(TRASH_PAGE_MAX);
+    let (since, last) = match &cursor {
+        None => (Timestamp(i64::MAX), ""),
+        Some(cursor) => (cursor.deleted_at, &*cursor.key),
+    };
+    let weights = db
+        .column::<u64>(
+            "select cast(coalesce(octet_length(data), 0) as bigint) from rows \
+             where app_id = $1 and collection = $2 and state = 1 and (state_at, key) < ($3, $4) \
+             order by state_at desc, key desc limit $5",
+            args![app, collection, since, last, limit.min(TRASH_PAGE_MAX)],
+        )
+        .await?;
+    let limit = fitting(&weights);
     // One more tells whether there is a next page.
     let asked = limit + 1;
     let mut listed: Vec<Listed> = match cursor {
@@ -121,6 +134,17 @@ pub async fn list(
     let next = listed.last().filter(|_| is_more).map(|last| last.place.clone());
     let rows = readable(app, listed.into_iter().map(|listed| listed.row));
     Ok(TrashPage { rows, next, seq: head.unwrap_or_default() })
+}
+
+/// How many rows of these sizes make a page: at least one.
+fn fitting(bytes: &[u64]) -> u32 {
+    let mut sum = 0;
+    let before_end = |bytes: &&u64| {
+        let has_room = sum < PAGE_BYTES_MAX as u64;
+        sum += **bytes;
+        has_room
+    };
+    (bytes.iter().take_while(before_end).count() as u32).max(1)
 }
 
 /// One row of the trash, with its content, for a restore.

@@ -211,6 +211,49 @@ test('a page that comes to the front again looks who it is', () => withPage(brow
     assert.equal(await page.evaluate(async () => (await app.me).id), 'hum_1');
   }));
 
+test('a page beside another looks who it is when it is used, and when its cursor is refused', () => withPage(
+  browser, plain, async ({ page, service }) => {
+    let role = 'anyone';
+    let refused = 0;
+    service.faults.push((r) => {
+      if (r.path === 'session' && r.method === 'GET') return [200, { kind: 'human', id: 'hum_1', role }];
+      return r.path === 'feed' && refused-- > 0 ? service.refuse(410, 'resync_required') : undefined;
+    });
+    await watch(page);
+    await page.evaluate(() => {
+      window.roles = [];
+      app.onAuth((me) => window.roles.push(me.role));
+    });
+    await until(page, () => window.live && window.roles.length === 1);
+    role = 'member';
+    await page.evaluate(() => window.dispatchEvent(new Event('focus')));
+    await until(page, () => window.roles.length === 2);
+    role = 'owner';
+    refused = 1;
+    service.breakStreams();
+    await until(page, () => window.roles.length === 3);
+    assert.deepEqual(await page.evaluate(() => window.roles), ['anyone', 'member', 'owner']);
+  }));
+
+test('a visitor that was replaced once and is shut out then is not told of cookies', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    await watch(page);
+    await until(page, () => window.live);
+    service.sessions.clear();
+    service.breakStreams();
+    await until(page, () => window.told.length === 2);
+    await page.waitForFunction(() => window.live);
+    const { id } = await page.evaluate(() => app.me);
+    await until(page, (n) => n, service.streams.size);
+    shutOut(service, 401, 'unauthorized');
+    for (const { res } of service.streams) {
+      res.end('event: error\ndata: {"error":{"code":"unauthorized","status":401}}\n\n');
+    }
+    await until(page, () => window.failed.length && window.told.length > 2);
+    const [told, failed] = await page.evaluate(() => [window.told, window.failed]);
+    assert.deepEqual([told.slice(1), failed], [[id, null], ['unauthorized']]);
+  }));
+
 test('live rows are those of whoever the visitor is now', () => withPage(browser,
   (service) => {
     service.owner = false;

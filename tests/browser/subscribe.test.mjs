@@ -472,6 +472,25 @@ test('a first list that fails for a while is tried again', () => withPage(browse
     assert.deepEqual(await page.evaluate(() => window.seen.errors), ['unavailable']);
   }));
 
+test('a collection that cannot be listed for a while keeps nobody else waiting', () => withPage(browser, withNotes,
+  async ({ page, service }) => {
+    let blocked = true;
+    service.faults.push((r) => (r.path === 'collections/notes' && blocked
+      ? service.refuse(503, 'unavailable', true) : undefined));
+    await follow(page);
+    await until(page, () => window.seen.errors.length === 1);
+    await followOther(page);
+    await page.evaluate(() => {
+      window.heard = [];
+      app.events.on('cheer', (data) => window.heard.push(data));
+    });
+    await otherSynced(page, 1);
+    service.emit({ type: 'event.cheer', at: 't', by: {}, data: 'now' });
+    await until(page, () => window.heard.length === 1);
+    blocked = false;
+    await showing(page, 'a=1@1', 'b=1@1');
+  }));
+
 test('a session that ends under a stream is renewed', () => withPage(browser, withNotes,
   async ({ page, service }) => {
     await follow(page);

@@ -212,7 +212,33 @@ async fn a_body_that_does_not_come_is_refused() {
         .await;
     raw.send("connection: close\r\ncontent-length: 100\r\n\r\n{\"name\"").await;
     let answer = raw.read_to_end().await;
-    assert!(answer.contains("400 Bad Request") && answer.contains("longer than 1 s"), "{answer}");
+    let told = "too slowly: it has 1 s, and one more for each 32 KiB";
+    assert!(answer.contains("400 Bad Request") && answer.contains(told), "{answer}");
+}
+
+#[tokio::test]
+async fn a_large_body_may_come_over_a_slow_line() {
+    let server = TestServer::builder().set("ROOKERY__SERVER__BODY_TIMEOUT_S", "1").start().await;
+    let mut raw = server.raw().await;
+    let asset = "x".repeat(256 << 10);
+    let body = json!({"html": "<p>x</p>", "manifest": {}, "note": asset}).to_string();
+    let head = format!(
+        "POST /v1/apps?dry_run=true HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\
+         content-type: application/json\r\nauthorization: Bearer {}\r\ncontent-length: {}\r\n\r\n",
+        server.owner("one").await.key,
+        body.len()
+    );
+    raw.send(&head).await;
+    let began = Instant::now();
+    // 96 KiB a second, and so three times as long as a body may take that is small.
+    let mut pace = tokio::time::interval(Duration::from_millis(250));
+    for part in body.as_bytes().chunks(24 << 10) {
+        pace.tick().await;
+        raw.send(str::from_utf8(part).expect("ASCII")).await;
+    }
+    assert!(began.elapsed() > Duration::from_secs(2));
+    let answer = raw.read_to_end().await;
+    assert!(answer.contains("unknown field `note`"), "it is read, and then looked at: {answer}");
 }
 
 #[tokio::test]

@@ -455,3 +455,40 @@ async fn a_restart_keeps_rows_versions_and_cursors() {
     let next = rows.events(&since).await;
     assert_eq!(next[2]["seq"].as_u64(), before.1[1]["seq"].as_u64().map(|seq| seq + 1));
 }
+
+#[tokio::test]
+async fn a_page_ends_with_the_row_that_makes_it_a_megabyte() {
+    let rows = Rows::start().await;
+    let text = "x".repeat(60_000);
+    let many: Vec<_> = (0..30)
+        .map(|n| json!({"key": format!("k{n:02}"), "data": {"n": n, "text": text}}))
+        .collect();
+    rows.post("entries/batch", json!({"rows": many})).await.expect(200);
+    let pages = async |path: &str| {
+        let (mut pages, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = rows.get(&format!("{path}limit=200{cursor}")).await.expect(200);
+            pages.push(keys(&page).into_iter().map(str::to_owned).collect::<Vec<_>>());
+            let Some(next) = page["next_cursor"].as_str() else { return pages };
+            cursor = format!("&cursor={next}");
+        }
+    };
+    let ascending: Vec<_> = (0..30).map(|n| format!("k{n:02}")).collect();
+    let descending: Vec<_> = ascending.iter().rev().cloned().collect();
+    let sorted = pages("entries?sort=-n&").await;
+    let keys = json!({"keys": ascending.iter().step_by(2).collect::<Vec<_>>()});
+    for (pages, all) in [
+        (pages("entries?").await, &ascending),
+        (pages("entries?sort=-created_at&").await, &ascending),
+        (sorted, &descending),
+    ] {
+        let lengths: Vec<_> = pages.iter().map(Vec::len).collect();
+        assert_eq!(lengths, [18, 12]);
+        assert_eq!(pages.concat(), *all);
+    }
+    let request = rows.request(OWNER, Method::DELETE, "entries/batch").json(&keys);
+    Answer::of(request).await.expect(200);
+    assert_eq!(pages("entries/deleted?").await.concat().len(), 15);
+    let both = pages("entries?include_deleted=true&").await;
+    assert_eq!((both.len(), both.concat()), (2, ascending));
+}

@@ -15,7 +15,6 @@ use rookery_domain::{
     time::MICROS_PER_SECOND,
 };
 use rookery_storage::trash::TrashedRow;
-use tokio::time::timeout;
 
 use super::{
     decide::check_changeable,
@@ -251,12 +250,10 @@ impl AppHandle {
         }
         // Whoever may not see it is refused without waiting for a permit.
         access.trash()?;
+        let owner = view.root.record.owner;
         drop(view);
         // Held until the page is chosen: then only its rows are left of the whole trash.
-        let permit = self.env().trash_permits.acquire();
-        let permit = timeout(self.env().options.request_timeout, permit).await;
-        let crowded = || Error::unavailable("too many lists of a trash are being made");
-        let _permit = permit.ok().and_then(Result::ok).ok_or_else(crowded)?;
+        let _permit = self.env().trash.permit(owner).await?;
         let (view, trash) = self.with_trash(caller, collection).await?;
         self.rows_of(view, collection, query, trash).await
     }

@@ -7,7 +7,7 @@ use std::{cmp::Ordering, sync::Arc};
 use rookery_domain::{
     Result, Timestamp,
     access::{Authorship, RowScope},
-    query::{RowQuery, SortKey},
+    query::{PAGE_BYTES_MAX, RowQuery, SortKey},
     row::Row,
 };
 
@@ -74,6 +74,7 @@ impl Scan {
     fn take<'a>(&self, rows: impl Iterator<Item = &'a Arc<Row>>) -> Result<(Vec<SeenRow>, bool)> {
         let time = self.time();
         let mut page = Vec::with_capacity(self.limit.min(self.collection.rows.len()));
+        let mut bytes = 0;
         for row in rows.filter(|row| self.admits(row)) {
             if let Some(time) = time {
                 time.check()?;
@@ -81,9 +82,10 @@ impl Scan {
             if !self.query.matches(row) {
                 continue;
             }
-            if page.len() == self.limit {
+            if page.len() == self.limit || bytes >= PAGE_BYTES_MAX {
                 return Ok((page, true));
             }
+            bytes += row.data().len();
             page.push(SeenRow { row: row.clone(), deleted_at: None });
         }
         Ok((page, false))
@@ -104,12 +106,22 @@ impl Scan {
                 places.push((place, seen));
             }
         }
-        let more = places.len() > self.limit;
-        if more {
+        let all = places.len();
+        if all > self.limit {
             places.select_nth_unstable_by(self.limit, |a, b| self.query.compare(&a.0, &b.0));
             places.truncate(self.limit);
         }
         places.sort_unstable_by(|a, b| self.query.compare(&a.0, &b.0));
+        let mut bytes = 0;
+        let is_behind_end = |(_, seen): &(SortKey, SeenRow)| {
+            let ends = bytes >= PAGE_BYTES_MAX;
+            bytes += seen.row.data().len();
+            ends
+        };
+        if let Some(end) = places.iter().position(is_behind_end) {
+            places.truncate(end);
+        }
+        let more = places.len() < all;
         Ok((places.into_iter().map(|(_, seen)| seen).collect(), more))
     }
 

@@ -25,8 +25,8 @@ use crate::registry::AppHandle;
 const READS_MAX: usize = 3;
 /// Reads of the whole trash for one list: more than one only when the app changes meanwhile.
 const LOOKS_MAX: usize = 3;
-/// Lists, over all apps, that hold a whole trash at a time: each may be as large as an app. Others
-/// wait.
+/// Lists of trash, over all apps, that are made at a time: one that is shown with the live rows is read
+/// whole, and may be as large as an app. Others wait.
 pub(crate) const TRASH_PERMITS: usize = 2;
 
 impl AppHandle {
@@ -54,7 +54,9 @@ impl AppHandle {
                 Ok::<_, Error>(TrashCursor { deleted_at, key: key.into() })
             })
             .transpose()?;
+        let permit = self.env().trash.permit(view.root.record.owner).await?;
         let page = self.trash_page(collection, after, limit.get()).await?;
+        drop(permit);
         self.until_published().await?;
         let next = page.next.map(|TrashCursor { deleted_at, key: row_key }| {
             ListCursor::behind(deleted_at, row_key).to_token(key, &scope)

@@ -55,7 +55,8 @@ impl Apps {
     #[must_use]
     pub fn long_jobs(&self) -> Waits {
         let env = &self.inner.env;
-        [&env.compiling, &env.scanning, &env.deciding].map(Offload::waits).into_iter().sum()
+        let kinds = [&env.compiling, &env.scanning, &env.deciding, &env.trash];
+        kinds.map(Offload::waits).into_iter().sum()
     }
 
     /// Ends a second of observation: the server calls it once a second.

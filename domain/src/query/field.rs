@@ -20,6 +20,19 @@ pub(super) enum SystemField {
     Version,
 }
 
+impl SystemField {
+    /// The one of this name.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "created_at" => Self::CreatedAt,
+            "updated_at" => Self::UpdatedAt,
+            "key" => Self::Key,
+            "version" => Self::Version,
+            _ => return None,
+        })
+    }
+}
+
 /// A field, compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Field {
@@ -34,14 +47,7 @@ pub(super) enum Field {
 impl Field {
     /// Compiles a dotted path. `parameter` is named in the refusal.
     pub(super) fn parse(path: &str, parameter: &str, projection: &mut Projection) -> Result<Self> {
-        let system = match path {
-            "created_at" => Some(SystemField::CreatedAt),
-            "updated_at" => Some(SystemField::UpdatedAt),
-            "key" => Some(SystemField::Key),
-            "version" => Some(SystemField::Version),
-            _ => None,
-        };
-        if let Some(system) = system {
+        if let Some(system) = SystemField::of(path) {
             return Ok(Self::System(system));
         }
         if path.len() > PATH_BYTES_MAX {

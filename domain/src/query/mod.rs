@@ -12,7 +12,7 @@ mod sort;
 mod value;
 
 pub use cursor::{FeedCursor, PageBinding, PageCursor};
-pub use page::{ListCursor, PageLimit, foreign_cursor};
+pub use page::{ListCursor, PAGE_BYTES_MAX, PageLimit, foreign_cursor};
 pub use sort::SortKey;
 
 use serde_json::Value;

@@ -10,6 +10,10 @@ use crate::{
     sealed::{ServerKey, TokenPurpose},
 };
 
+/// Bytes of rows' data with which a page of rows ends, whatever its limit: a reader that is slow has it in
+/// half a minute at 300 kbit/s.
+pub const PAGE_BYTES_MAX: usize = 1 << 20;
+
 /// Records on one page: 1 to 200, 50 unless asked otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PageLimit(u16);

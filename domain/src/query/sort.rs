@@ -88,15 +88,33 @@ impl Sort {
     }
 }
 
-/// The field that is meant by a path with an order in it: `n desc`, `+n`, `--n`, ` n`.
+/// The field that is meant by a path with an order in it, as other languages and services write one:
+/// `n desc`, `n:desc`, `desc(n)`, `created_at.desc`, `+n`, `--n`, ` n`, `["-n"]`, `{"n":-1}`.
 fn misspelt(path: &str) -> Option<&str> {
     let is_sign = |c: char| c.is_whitespace() || matches!(c, '+' | '-');
-    let meant = path.trim_matches(is_sign);
+    let meant = quoted_in(path).or_else(|| called_in(path)).unwrap_or(path).trim_matches(is_sign);
     let word = meant
-        .rsplit_once(' ')
-        .filter(|(_, word)| ["asc", "desc"].iter().any(|known| word.eq_ignore_ascii_case(known)));
+        .rsplit_once([' ', ':'])
+        // A dot leads into a row's data, but nowhere from what the record has.
+        .or_else(|| meant.rsplit_once('.').filter(|(field, _)| SystemField::of(field).is_some()))
+        .filter(|(_, word)| is_order(word));
     let meant = word.map_or(meant, |(field, _)| field.trim_matches(is_sign));
     (meant != path && !meant.is_empty()).then_some(meant)
+}
+
+fn is_order(word: &str) -> bool {
+    ["asc", "desc"].iter().any(|known| word.eq_ignore_ascii_case(known))
+}
+
+/// What a list or an object of JSON names first.
+fn quoted_in(path: &str) -> Option<&str> {
+    path.trim_start_matches(['[', '{']).strip_prefix('"')?.split('"').next()
+}
+
+/// What a function is called with that has the name of an order.
+fn called_in(path: &str) -> Option<&str> {
+    let (function, field) = path.strip_suffix(')')?.split_once('(')?;
+    is_order(function).then_some(field)
 }
 
 /// A row's place in an order: the values it is sorted by, and its key.

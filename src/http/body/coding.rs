@@ -12,22 +12,26 @@ use rookery_domain::{Error, Result};
 /// # Errors
 /// `invalid_request`, naming the header.
 pub fn require_none(headers: &HeaderMap) -> Result<()> {
-    if is_other(headers, CONTENT_ENCODING, "identity") {
+    if codings(headers, CONTENT_ENCODING).any(|coding| !coding.eq_ignore_ascii_case("identity")) {
         return Err(Error::invalid(
             "Content-Encoding: a body must be sent as it is, not compressed",
         ));
     }
-    if is_other(headers, TRANSFER_ENCODING, "chunked") {
+    if codings(headers, TRANSFER_ENCODING).any(|coding| !coding.eq_ignore_ascii_case("chunked")) {
         return Err(Error::invalid(
             "Transfer-Encoding: chunked is the only one that is understood",
         ));
     }
+    // RFC 9112, 6.1.
+    if codings(headers, TRANSFER_ENCODING).count() > 1 {
+        return Err(Error::invalid("Transfer-Encoding: a body is in chunks once"));
+    }
     Ok(())
 }
 
-/// Whether the header names a coding that is not `known`.
-fn is_other(headers: &HeaderMap, name: HeaderName, known: &str) -> bool {
+/// The codings that the header names.
+fn codings(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
     let lines = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("unreadable"));
-    let mut codings = lines.flat_map(|line| line.split(',')).map(str::trim);
-    codings.any(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(known))
+    let codings = lines.flat_map(|line| line.split(',')).map(str::trim);
+    codings.filter(|coding| !coding.is_empty())
 }

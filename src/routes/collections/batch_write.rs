@@ -24,7 +24,8 @@ pub const ERRORS: &[ErrorCode] = super::create::ERRORS;
 ///
 /// At most 500 by default, and 8 MiB in all. Each entry is decided as the single call would and has a
 /// result at its index; with `atomic` the first refusal is the answer (its place in `details.index`)
-/// and nothing is written. One challenge answer serves the whole batch.
+/// and nothing is written. One challenge answer serves the whole batch; where it is missing or wrong,
+/// nothing is written and no entry has a result of its own.
 #[utoipa::path(
     post,
     path = "/v1/apps/{id}/collections/{name}/batch",

@@ -20,7 +20,8 @@ pub const ERRORS: &[ErrorCode] =
 
 /// Lists deleted rows
 ///
-/// The last deleted first. Only for the owner.
+/// The last deleted first. Only for the owner. A page ends with the row that makes its data 1 MiB,
+/// whatever `limit` says.
 #[utoipa::path(
     get,
     path = "/v1/apps/{id}/collections/{name}/deleted",

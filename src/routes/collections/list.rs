@@ -30,7 +30,8 @@ pub const ERRORS: &[ErrorCode] = &[
 /// Lists rows
 ///
 /// The oldest first unless `sort` says otherwise. The answer carries an `ETag`; with
-/// `If-None-Match` an unchanged page is 304. `include_deleted` is the owner's (`forbidden`).
+/// `If-None-Match` an unchanged page is 304. `include_deleted` is the owner's (`forbidden`). A page ends
+/// with the row that makes its data 1 MiB, whatever `limit` says: `next_cursor` tells whether there are more.
 #[utoipa::path(
     get,
     path = "/v1/apps/{id}/collections/{name}",

@@ -2,10 +2,15 @@
 //! a bound of bytes. A version never changes, so nothing here is ever out of date; what is not
 //! asked for goes.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use moka::future::Cache;
+use parking_lot::Mutex;
 use rookery_actors::{AppHandle, Control, control::PageSource};
 use rookery_domain::{Error, Result, app::AppRecord, id::AppId, manifest::Manifest};
 use rookery_storage::{
@@ -41,15 +46,39 @@ pub struct ReadyPages {
     assets: Vec<AssetInfo>,
 }
 
+/// Contents that somebody holds, by the SHA-256 of the file: however many are reading one, it is in memory
+/// once, and no longer than that.
+#[derive(Default)]
+struct Held(Mutex<HashMap<[u8; 32], Weak<[u8]>>>);
+
+impl Held {
+    fn find(&self, file: [u8; 32]) -> Option<Bytes> {
+        self.0.lock().get(&file)?.upgrade().map(Bytes::from_owner)
+    }
+
+    fn keep(&self, file: [u8; 32], content: Arc<[u8]>) -> Bytes {
+        let mut all = self.0.lock();
+        // Before it grows: so it has no more than twice as many places as there are contents.
+        if all.len() == all.capacity() {
+            all.retain(|_, content| content.strong_count() > 0);
+        }
+        all.insert(file, Arc::downgrade(&content));
+        Bytes::from_owner(content)
+    }
+}
+
 /// What was asked for lately. What many ask for at once is made once.
 pub struct PageCache {
     versions: Cache<(AppId, u32), Arc<ReadyPages>>,
     /// Documents without the SDK, for their owners.
     authored: Cache<(AppId, u32), Bytes>,
-    /// Files by the SHA-256 of their content: however many are reading one, it is in memory once.
+    /// Files by the SHA-256 of their content.
     plain: Cache<[u8; 32], Bytes>,
     /// The same, compressed; `None` where that makes them no smaller.
     packed: Cache<[u8; 32], Option<Bytes>>,
+    /// What of the two is being read, also where it is cached no more.
+    plain_held: Held,
+    packed_held: Held,
     /// Where documents are rewritten and files compressed, which takes milliseconds. It goes round by
     /// the owners of apps.
     making: Offload,
@@ -73,6 +102,8 @@ impl PageCache {
             authored: authored.weigher(of_authored).build(),
             plain: plain.weigher(of_plain).build(),
             packed: packed.weigher(of_packed).build(),
+            plain_held: Held::default(),
+            packed_held: Held::default(),
             making: Offload::new(patience),
         }
     }
@@ -141,15 +172,18 @@ impl PageCache {
         file: &AssetInfo,
     ) -> Result<Option<Bytes>> {
         let read = async {
+            if let Some(held) = self.plain_held.find(file.sha256) {
+                return Ok(held);
+            }
             let found = control.asset(app.id, app.version, &file.path).await.map_err(Some)?;
-            found.map(|found| Bytes::from_owner(found.bytes)).ok_or(None)
+            found.map(|found| self.plain_held.keep(file.sha256, found.bytes)).ok_or(None)
         };
         match self.plain.try_get_with(file.sha256, read).await {
             Ok(bytes) => Ok(Some(bytes)),
             // It may have gone from another app, whose request was the one that read.
             Err(failure) if failure.is_none() => {
                 let found = control.asset(app.id, app.version, &file.path).await?;
-                Ok(found.map(|found| Bytes::from_owner(found.bytes)))
+                Ok(found.map(|found| self.plain_held.keep(file.sha256, found.bytes)))
             }
             Err(failure) => failed(&failure),
         }
@@ -166,8 +200,13 @@ impl PageCache {
         file: &AssetInfo,
     ) -> Result<Option<Bytes>> {
         let pack = async {
+            if let Some(held) = self.packed_held.find(file.sha256) {
+                return Ok(Some(held));
+            }
             let plain = self.plain(control, app, file).await.map_err(Some)?.ok_or(None)?;
-            self.making.run(app.owner, move || packed::gzip(&plain)).await.map_err(Some)
+            let pack = move || packed::gzip(&plain).map(|packed| Arc::<[u8]>::from(&packed[..]));
+            let packed = self.making.run(app.owner, pack).await.map_err(Some)?;
+            Ok(packed.map(|packed| self.packed_held.keep(file.sha256, packed)))
         };
         match self.packed.try_get_with(file.sha256, pack).await {
             Ok(packed) => Ok(packed),

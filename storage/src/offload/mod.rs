@@ -41,8 +41,13 @@ impl Offload {
     #[must_use]
     pub fn new(patience: Duration) -> Self {
         let processors = available_parallelism().map_or(PERMITS_MIN, usize::from);
-        let turns = Turns::new(processors.max(PERMITS_MIN));
-        Self { turns, names: RandomState::new(), patience }
+        Self::with_permits(processors.max(PERMITS_MIN), patience)
+    }
+
+    /// So many permits, for which nobody waits longer than `patience`.
+    #[must_use]
+    pub fn with_permits(permits: usize, patience: Duration) -> Self {
+        Self { turns: Turns::new(permits), names: RandomState::new(), patience }
     }
 
     /// A permit, in the turn of `whose`, for whoever brings a thread: an account, a network, whatever

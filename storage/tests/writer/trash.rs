@@ -57,6 +57,28 @@ contract! {
         assert_eq!((others.rows, others.next), (vec![], None));
     }
 
+    async fn a_page_of_the_trash_ends_with_its_bytes(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        let (db, large) = (&test.db, format!(r#"{{"text":"{}"}}"#, "x".repeat(300_000)));
+        let all = ["g", "f", "e", "d", "c", "b", "a"];
+        let trashed = |draft: Draft, key: &&str| {
+            draft.row(EventType::RowDeleted, RowState::Trashed(NOW), row(key, &large))
+        };
+        let draft = all.iter().fold(Draft::new(app, 1), trashed);
+        assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+        let (mut cursor, mut pages) = (None, Vec::new());
+        loop {
+            let page = trash::list(db, app, ENTRIES, cursor, 9).await.unwrap();
+            pages.push(names(&page.rows).join(""));
+            cursor = page.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(pages, ["gfed", "cba"], "the row with which it has a megabyte is its last");
+    }
+
     async fn content_that_is_no_json_is_shown_nowhere(test: &TestDb) {
         let app = deploy(test, "notes").await;
         let writer = start(&test.db).await;
