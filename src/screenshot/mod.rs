@@ -1,8 +1,8 @@
 //! Pictures of apps: taken by a headless browser where the settings name one, drawn otherwise.
 //! There is always one.
 //!
-//! A picture is kept by version and visibility, until somebody purges a row of the app. How many are
-//! taken at once, how many may wait, how long one takes and how many bytes it costs are bounded; what
+//! A picture is kept by version and visibility for an hour, and no longer once somebody purges a row of the
+//! app: rows that the sweeper destroys are in no picture after that hour. How many are taken at once, how many may wait, how long one takes and how many bytes it costs are bounded; what
 //! is beyond them is drawn.
 
 mod browser;
@@ -31,6 +31,8 @@ use crate::{config, state::AppState};
 
 /// Bytes of all pictures that are kept together.
 const CACHE_BYTES_MAX: u64 = 64 << 20;
+/// How long a picture is shown before another is taken: what it shows of the app's rows may be gone.
+const TAKEN_FOR: Duration = Duration::from_secs(3_600);
 /// Requests that may wait for a picture to be taken; later ones get a drawn one.
 const WAITING_MAX: usize = 32;
 /// How long one waits for its turn, before it gets a drawn one too.
@@ -112,6 +114,7 @@ impl Screenshots {
             taken: moka::sync::Cache::builder()
                 .max_capacity(CACHE_BYTES_MAX)
                 .weigher(weight)
+                .time_to_live(TAKEN_FOR)
                 .build(),
             destroyed: AtomicU64::new(0),
             failed: moka::sync::Cache::builder()
