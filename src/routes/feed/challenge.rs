@@ -84,7 +84,7 @@ impl From<&Siteverify> for WidgetRecord {
 /// is `challenge`, in hexadecimal. The answer is base64 over the JSON
 /// `{algorithm, challenge, number, salt, signature}`, goes into `x-service-challenge-token` of one create,
 /// upsert or batch within ten minutes, and is spent by it, also when the write is refused for another
-/// reason.
+/// reason (then until the app sleeps or the server starts anew).
 #[utoipa::path(
     get,
     path = "/v1/apps/{id}/challenge",
