@@ -2,7 +2,8 @@
 //! There is always one.
 //!
 //! A picture is kept by version and visibility for an hour, and no longer once somebody purges a row of the
-//! app: rows that the sweeper destroys are in no picture after that hour. How many are taken at once, how many may wait, how long one takes and how many bytes it costs are bounded; what
+//! app: rows that the sweeper destroys are in no picture after that hour. How many are taken at once, how
+//! many may wait, how long one takes and how many bytes it costs are bounded; what
 //! is beyond them is drawn.
 
 mod browser;

@@ -85,48 +85,30 @@ pub async fn list(
     cursor: Option<TrashCursor>,
     limit: u32,
 ) -> Result<TrashPage> {
-    let (since, last) = match &cursor {
-        None => (Timestamp(i64::MAX), ""),
-        Some(cursor) => (cursor.deleted_at, &*cursor.key),
-    };
+    let TrashCursor { deleted_at, key } =
+        cursor.unwrap_or(TrashCursor { deleted_at: Timestamp(i64::MAX), key: "".into() });
     let weights = db
         .column::<u64>(
             "select cast(coalesce(octet_length(data), 0) as bigint) from rows \
              where app_id = $1 and collection = $2 and state = 1 and (state_at, key) < ($3, $4) \
              order by state_at desc, key desc limit $5",
-            args![app, collection, since, last, limit.min(TRASH_PAGE_MAX)],
+            args![app, collection, deleted_at, &*key, limit.min(TRASH_PAGE_MAX)],
         )
         .await?;
     let limit = fitting(&weights);
-    // One more tells whether there is a next page.
-    let asked = limit + 1;
-    let mut listed: Vec<Listed> = match cursor {
-        None => {
-            db.all(
-                concat!(
-                    "select state_at, ",
-                    row_columns!(),
-                    " from rows where app_id = $1 and collection = $2 and state = 1 \
-                     order by state_at desc, key desc limit $3"
-                ),
-                args![app, collection, asked],
-            )
-            .await?
-        }
-        Some(TrashCursor { deleted_at, key }) => {
-            db.all(
-                concat!(
-                    "select state_at, ",
-                    row_columns!(),
-                    " from rows where app_id = $1 and collection = $2 and state = 1 \
-                     and (state_at, key) < ($3, $4) \
-                     order by state_at desc, key desc limit $5"
-                ),
-                args![app, collection, deleted_at, &*key, asked],
-            )
-            .await?
-        }
-    };
+    let mut listed: Vec<Listed> = db
+        .all(
+            concat!(
+                "select state_at, ",
+                row_columns!(),
+                " from rows where app_id = $1 and collection = $2 and state = 1 \
+                 and (state_at, key) < ($3, $4) \
+                 order by state_at desc, key desc limit $5"
+            ),
+            // One more tells whether there is a next page.
+            args![app, collection, deleted_at, &*key, limit + 1],
+        )
+        .await?;
     // Read after the rows, for [`TrashPage::seq`].
     let head = db.value("select last_seq from app_head where app_id = $1", args![app]).await?;
     let is_more = listed.len() > limit as usize;

@@ -83,6 +83,7 @@ async fn a_body_in_a_coding_that_is_not_undone_is_refused_by_the_header() {
         ("content-encoding", "Identity", 201),
         ("transfer-encoding", "gzip, chunked", 400),
         ("transfer-encoding", "Chunked", 201),
+        ("transfer-encoding", "chunked, chunked", 400),
     ] {
         let mut raw = server.raw().await;
         let framing = match header {

@@ -335,14 +335,7 @@ async fn rows_of_one_moment_stand_in_the_order_of_their_keys() {
         ("include_deleted=true&", [early, late]),
     ] {
         for limit in 1..=7 {
-            let (mut seen, mut cursor) = (Vec::new(), String::new());
-            loop {
-                let page = rows.get(&format!("entries?{sort}limit={limit}{cursor}")).await;
-                let page = page.expect(200);
-                seen.extend(keys(&page).into_iter().map(str::to_owned));
-                let Some(next) = page["next_cursor"].as_str() else { break };
-                cursor = format!("&cursor={next}");
-            }
+            let seen = rows.pages(&format!("entries?{sort}limit={limit}")).await.concat();
             assert_eq!(seen, expected.concat(), "{sort} {limit}");
         }
     }
@@ -464,15 +457,7 @@ async fn a_page_ends_with_the_row_that_makes_it_a_megabyte() {
         .map(|n| json!({"key": format!("k{n:02}"), "data": {"n": n, "text": text}}))
         .collect();
     rows.post("entries/batch", json!({"rows": many})).await.expect(200);
-    let pages = async |path: &str| {
-        let (mut pages, mut cursor) = (Vec::new(), String::new());
-        loop {
-            let page = rows.get(&format!("{path}limit=200{cursor}")).await.expect(200);
-            pages.push(keys(&page).into_iter().map(str::to_owned).collect::<Vec<_>>());
-            let Some(next) = page["next_cursor"].as_str() else { return pages };
-            cursor = format!("&cursor={next}");
-        }
-    };
+    let pages = async |list: &str| rows.pages(&format!("{list}limit=200")).await;
     let ascending: Vec<_> = (0..30).map(|n| format!("k{n:02}")).collect();
     let descending: Vec<_> = ascending.iter().rev().cloned().collect();
     let sorted = pages("entries?sort=-n&").await;

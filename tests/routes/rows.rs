@@ -10,7 +10,7 @@ use rookery_domain::{
 };
 use serde_json::{Value, json};
 
-use crate::harness::{Agent, Answer, Builder, TestServer};
+use crate::harness::{Agent, Answer, Builder, TestServer, keys};
 
 /// The agent that deployed the app.
 pub const OWNER: &str = "owner-agent";
@@ -143,6 +143,17 @@ impl Rows {
     /// The answer to a GET of the owner.
     pub async fn get(&self, rest: &str) -> Answer {
         Answer::of(self.request(OWNER, Method::GET, rest)).await
+    }
+
+    /// The keys of all pages of a list, whose address goes on with its other parameters.
+    pub async fn pages(&self, list: &str) -> Vec<Vec<String>> {
+        let (mut pages, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = self.get(&format!("{list}{cursor}")).await.expect(200);
+            pages.push(keys(&page).into_iter().map(str::to_owned).collect());
+            let Some(next) = page["next_cursor"].as_str() else { return pages };
+            cursor = format!("&cursor={next}");
+        }
     }
 
     /// The answer to a request with a body, by the holder of `bearer`.

@@ -24,6 +24,16 @@ async fn fill(rows: &Rows, bearer: &str, app: &str) {
 
 #[tokio::test]
 async fn long_lists_of_one_account_let_those_of_another_come_between() {
+    come_between("").await;
+}
+
+#[tokio::test]
+async fn lists_of_the_trash_of_one_account_let_those_of_another_come_between() {
+    come_between("&include_deleted=true").await;
+}
+
+/// Has one account ask for many long lists, with `parameters`, and another for one.
+async fn come_between(parameters: &str) {
     let rows = Rows::start().await;
     let manifest = json!({"collections": {"entries": {"permissions":
         {"read": ["owner"], "write": ["owner"], "delete": ["owner"]}}}});
@@ -38,7 +48,7 @@ async fn long_lists_of_one_account_let_those_of_another_come_between() {
         .collect();
     let filter = encoded(&json!({"or": tests}).to_string());
     let list = |bearer: &str, app: &str| {
-        let path = format!("/v1/apps/{app}/collections/entries?filter={filter}");
+        let path = format!("/v1/apps/{app}/collections/entries?filter={filter}{parameters}");
         Answer::of(rows.server.request(Method::GET, &path).bearer_auth(rows.key(bearer)))
     };
     let mut flood: FuturesUnordered<_> = (0..FLOOD).map(|_| list(OWNER, &one)).collect();
