@@ -28,6 +28,8 @@ async fn both_ways(site: &Site<'_>, path: &str) -> (Answer, Answer) {
     for name in ["content-length", "content-encoding", "etag"] {
         assert_eq!(head.header(name), packed.header(name), "{path}: {name}");
     }
+    let refused = site.request(Method::GET, path).header("accept-encoding", "gzip;Q=0");
+    assert_eq!(Answer::of(refused).await.text, plain.text, "{path}: names of weights have no case");
     let again = site.request(Method::GET, path).header("accept-encoding", "gzip");
     let again = Answer::of(again.header("if-none-match", packed.header("etag"))).await;
     assert_eq!((again.status, again.text.as_str()), (304, ""), "{path}");
