@@ -212,6 +212,28 @@ fn an_app_is_watched_only_while_somebody_looks() {
 }
 
 #[test]
+fn of_too_many_watched_apps_the_one_nobody_has_looked_at_for_longest_is_let_go() {
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let (looked_at, left_alone) = (bench.app().await, bench.app().await);
+        for app in [&looked_at, &left_alone] {
+            app.root().await.unwrap();
+            drop(app.watch());
+            bench.create(app, "seen").await.unwrap();
+        }
+        tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+        for _ in 2..64 {
+            drop(bench.app().await.watch());
+        }
+        drop(looked_at.watch());
+        // One more than are watched at a time.
+        drop(bench.app().await.watch());
+        assert_eq!(looked_at.watch().watched.recent.len(), 1);
+        assert!(left_alone.watch().watched.recent.is_empty(), "its watch has begun anew");
+    });
+}
+
+#[test]
 fn the_tree_is_read_in_pages() {
     paused().block_on(async {
         let bench = Bench::start().await;

@@ -73,6 +73,12 @@ impl Activity {
         }
     }
 
+    /// When somebody last looked at the app, in seconds since process start; `None` while it is not
+    /// watched.
+    pub(crate) fn asked_at_s(&self) -> Option<u64> {
+        self.watch.load().as_ref().map(|watch| watch.asked_at_s.load(Relaxed))
+    }
+
     /// Not listed after all: there was no room.
     pub(crate) fn unlist(&self) {
         self.listed.store(false, Relaxed);

@@ -36,7 +36,7 @@ use crate::{
 
 /// Apps of one shard that one tick looks at; further ones are taken by the next tick.
 const ACTIVE_MAX: usize = 8_192;
-/// Apps that are watched at a time; the one watched longest ago goes first.
+/// Apps that are watched at a time; the one that nobody has looked at for longest goes first.
 const WATCHED_MAX: usize = 64;
 
 /// Counts for operators. One per runtime.
@@ -133,8 +133,10 @@ impl Observer {
         if new {
             let mut watched = self.watched.lock();
             if watched.len() == WATCHED_MAX {
-                let oldest = watched.remove(0);
-                if let Some(slot) = oldest.upgrade() {
+                // That of a slot that is gone comes first.
+                let asked_at_s = |place: &usize| watched[*place].upgrade()?.activity.asked_at_s();
+                let oldest = (0..watched.len()).min_by_key(asked_at_s);
+                if let Some(slot) = oldest.and_then(|place| watched.remove(place).upgrade()) {
                     slot.activity.watch.store(None);
                 }
             }
