@@ -1,10 +1,11 @@
 //! Custom domains: which host name is which app's. Requests ask a table in memory; storage has the
 //! truth. A change is committed, then the app's part of the table is what the commit left of it,
-//! then it is answered; and it runs to its end, whether or not anybody still listens.
+//! then it is answered; and it runs to its end, whether or not anybody still listens. Where nobody
+//! knows whether it was committed, the table is read anew, as often as it takes.
 //!
 //! What is not here: asking the DNS and the edge provider, which is the server's business.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use parking_lot::RwLock;
 use rand::{Rng as _, distr::Alphanumeric};
@@ -25,6 +26,9 @@ use crate::{registry::AppHandle, task::to_the_end};
 
 /// Characters of a proof token: 32 of 62 kinds.
 const TOKEN_CHARS: usize = 32;
+
+/// Pause between two tries to read the table anew.
+const READ_PAUSE: Duration = Duration::from_secs(1);
 
 /// The custom domains of all apps; cheap to clone.
 #[derive(Clone)]
@@ -72,6 +76,16 @@ pub struct Destination {
 }
 
 impl Table {
+    async fn read(db: &Db) -> Result<Self, StorageError> {
+        let mut table = Self::default();
+        for domain in domains::proven(db).await? {
+            let Some(name) = Name::of(&domain) else { continue };
+            table.by_name.insert(name.name.clone(), domain.app);
+            table.by_app.entry(domain.app).or_default().push(name);
+        }
+        Ok(table)
+    }
+
     fn put(&mut self, app: AppId, names: Vec<Name>) {
         for gone in self.by_app.remove(&app).unwrap_or_default() {
             if self.by_name.get(&gone.name) == Some(&app) {
@@ -97,14 +111,8 @@ impl Domains {
     ///
     /// # Errors
     /// Any [`StorageError`].
-    pub async fn open(db: Db, clock: Clock) -> std::result::Result<Self, StorageError> {
-        let mut table = Table::default();
-        for domain in domains::proven(&db).await? {
-            let Some(name) = Name::of(&domain) else { continue };
-            table.by_name.insert(name.name.clone(), domain.app);
-            table.by_app.entry(domain.app).or_default().push(name);
-        }
-        let (table, changes) = (RwLock::new(table), Mutex::new(()));
+    pub async fn open(db: Db, clock: Clock) -> Result<Self, StorageError> {
+        let (table, changes) = (RwLock::new(Table::read(&db).await?), Mutex::new(()));
         Ok(Self(Arc::new(Inner { db, clock, table, changes })))
     }
 
@@ -209,7 +217,7 @@ impl Domains {
     pub async fn prove(&self, domain: &Domain) -> Result<bool> {
         let Domain { id, app, name, .. } = domain.clone();
         let (db, now) = (self.0.db.clone(), self.0.clock.now());
-        self.change(app, async move { domains::prove(&db, app, id, name, now).await }).await
+        self.change(async move { domains::prove(&db, app, id, name, now).await }).await
     }
 
     /// Notes the edge provider's own name for a domain. If the domain was removed meanwhile, the
@@ -230,7 +238,7 @@ impl Domains {
         let Domain { id, app, .. } = *domain;
         let db = self.0.db.clone();
         let work = async move { domains::set_serves(&db, app, id, serves).await };
-        self.change(app, async move { Ok(work.await?.map(|left| vec![(app, left)])) }).await?;
+        self.change(async move { Ok(work.await?.map(|left| vec![(app, left)])) }).await?;
         Ok(())
     }
 
@@ -243,8 +251,7 @@ impl Domains {
         let app = domain.app;
         let (db, domain) = (self.0.db.clone(), domain.clone());
         let work = async move { domains::remove(&db, domain, owner).await };
-        match self.change(app, async move { Ok(work.await?.map(|left| vec![(app, left)])) }).await?
-        {
+        match self.change(async move { Ok(work.await?.map(|left| vec![(app, left)])) }).await? {
             true => Ok(()),
             false => Err(Error::app_not_found()),
         }
@@ -273,11 +280,10 @@ impl Domains {
         self.0.table.write().put(app, Vec::new());
     }
 
-    /// Makes one change to the domains of `app`; returns whether it changed anything. `work`
-    /// returns what is left, or `None` where it changed nothing.
+    /// Makes one change; returns whether it changed anything. `work` returns what is left, or `None`
+    /// where it changed nothing.
     async fn change(
         &self,
-        app: AppId,
         work: impl Future<Output = Result<Option<Left>, StorageError>> + Send + 'static,
     ) -> Result<bool> {
         let inner = Arc::clone(&self.0);
@@ -287,10 +293,8 @@ impl Domains {
                 Ok(Some(left)) => left.into_iter().for_each(|(app, it)| inner.serve(app, it)),
                 Ok(None) => return Ok(false),
                 Err(error) => {
-                    if !error.is_certain()
-                        && let Ok(now) = domains::of_app(&inner.db, app).await
-                    {
-                        inner.serve(app, now);
+                    if !error.is_certain() && inner.read_anew().await.is_err() {
+                        tokio::spawn(Arc::clone(&inner).settle());
                     }
                     return Err(error.into());
                 }
@@ -306,5 +310,24 @@ impl Inner {
     fn serve(&self, app: AppId, domains: Vec<Domain>) {
         let names = domains.iter().filter_map(Name::of).collect();
         self.table.write().put(app, names);
+    }
+
+    /// Reads the whole table: a change may concern other apps than its own. To be called while no change is made.
+    async fn read_anew(&self) -> Result<(), StorageError> {
+        let table = Table::read(&self.db).await?;
+        *self.table.write() = table;
+        Ok(())
+    }
+
+    /// The same, once storage answers.
+    async fn settle(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(READ_PAUSE).await;
+            let _one = self.changes.lock().await;
+            match self.read_anew().await {
+                Ok(()) => return,
+                Err(error) => tracing::warn!(%error, "custom domains could not be read anew"),
+            }
+        }
     }
 }
