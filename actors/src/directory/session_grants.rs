@@ -152,6 +152,10 @@ impl Directory {
             let ticket = core.participants.ticket();
             let redeemed =
                 session_grants::redeem(&core.db, grant.hash(), visitor, share, core.now()).await;
+            if redeemed.as_ref().is_err_and(|error| !error.is_certain()) {
+                // Visits may have ended to make room, and nobody knows which: all are looked up anew.
+                core.participants.forget_all();
+            }
             // However a lost COMMIT ended, memory holds no grants, so it is not in doubt.
             let Redeemed { visitor, ended } = redeemed.map_err(Error::from)?.ok_or_else(refused)?;
             ended.into_iter().for_each(|hash| core.participants.forget(hash));
