@@ -290,7 +290,7 @@ impl AppHandle {
             rows: root.as_ref().map_or(0, |root| root.totals.live),
             resident_bytes: root.map_or(0, |root| root.resident_bytes()),
             idle_ms: self.slot.clock.idle_for(self.env().uptime()).as_millis() as u64,
-            crashes: self.slot.crashes(self.env().uptime()),
+            crashes: self.slot.crashes(),
         }
     }
 

@@ -173,13 +173,12 @@ impl Apps {
     /// Forgets the places of dormant apps, and of those that were not found, that nobody has asked for
     /// within `idle`: whoever asks next reads the record anew.
     pub(crate) fn forget_dormant(&self, idle: Duration) {
-        let now = self.inner.env.uptime();
         for part in &self.inner.parts {
             let mut forgotten = Vec::new();
             part.write().retain(|id, slot| {
-                slot.end_backoff(now);
+                slot.end_backoff();
                 // Nobody else holds it, and nobody gets it while the part is locked.
-                let forgets = Arc::strong_count(slot) == 1 && slot.is_forgettable(now, idle);
+                let forgets = Arc::strong_count(slot) == 1 && slot.is_forgettable(idle);
                 if forgets {
                     forgotten.push((slot.record.load().slug.clone(), *id));
                 }

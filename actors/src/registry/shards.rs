@@ -225,16 +225,8 @@ impl Shard {
 /// Tells the slot, and starts the app again if the policy says so.
 fn crashed(child: &Child, cause: &str) {
     let Some(inner) = child.inner.upgrade() else { return };
-    let uptime = inner.env.uptime();
-    let jitter = super::wake::jitter(uptime);
-    let Some(verdict) = child.slot.crashed(child.incarnation, cause, uptime, jitter) else {
-        return;
-    };
-    inner.env.observer.lifecycle.crashed(child.slot.crash_record(
-        cause,
-        verdict,
-        inner.env.clock.now(),
-    ));
+    let now = inner.env.clock.now();
+    let Some(verdict) = child.slot.crashed(child.incarnation, cause, now) else { return };
     error!(app.id = %child.slot.id, cause, ?verdict, "an app crashed");
     if verdict == Verdict::Restart {
         let app = Apps { inner }.handle(child.slot.clone());

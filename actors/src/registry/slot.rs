@@ -180,20 +180,15 @@ impl Slot {
         }
     }
 
-    /// A start crashed, which counts like every crash. Returns what is to happen.
-    pub(crate) fn start_crashed(
-        &self,
-        cause: &str,
-        since_start: Duration,
-        jitter: f64,
-    ) -> Option<Verdict> {
+    /// A start crashed, which counts like every crash.
+    pub(crate) fn start_crashed(&self, cause: &str, at: Timestamp) {
         let mut stage = self.stage.lock();
-        if !matches!(*stage, Stage::Waking(_)) {
-            return None;
+        if matches!(*stage, Stage::Waking(_)) {
+            let (after, verdict) = self.verdict(cause);
+            self.enter(&mut stage, after);
+            drop(stage);
+            self.tell_crash(cause, verdict, at);
         }
-        let (after, verdict) = self.verdict(cause, since_start, jitter);
-        self.enter(&mut stage, after);
-        Some(verdict)
     }
 
     /// Changes the state, and tells the observer.
@@ -204,21 +199,11 @@ impl Slot {
         self.observer.moved(self, from, to);
     }
 
-    /// A crash as it is remembered.
-    pub(crate) fn crash_record(&self, cause: &str, verdict: Verdict, at: Timestamp) -> Crash {
-        let crashes = self.crashes(self.started.elapsed());
-        Crash {
-            number: 0,
-            at,
-            app: Some(self.id),
-            subject: self.record.load().slug.to_string(),
-            cause: cause.to_owned(),
-            decision: verdict.into(),
-            crashes,
-        }
-    }
-
-    fn verdict(&self, cause: &str, since_start: Duration, jitter: f64) -> (Stage, Verdict) {
+    /// Counts a crash: what becomes of the app.
+    fn verdict(&self, cause: &str) -> (Stage, Verdict) {
+        let since_start = self.started.elapsed();
+        // Restarts of apps that crashed together are spread by the noise of the clock.
+        let jitter = f64::from(since_start.subsec_nanos() % 1_000) / 1_000.0;
         let verdict = self.crashes.lock().crashed(since_start, jitter);
         let stage = match verdict {
             Verdict::Restart => Stage::Dormant,
@@ -226,6 +211,19 @@ impl Slot {
             Verdict::Quarantine => Stage::Quarantined(cause.to_owned()),
         };
         (stage, verdict)
+    }
+
+    /// Has a crash remembered for operators.
+    fn tell_crash(&self, cause: &str, verdict: Verdict, at: Timestamp) {
+        self.observer.lifecycle.crashed(Crash {
+            number: 0,
+            at,
+            app: Some(self.id),
+            subject: self.record.load().slug.to_string(),
+            cause: cause.to_owned(),
+            decision: verdict.into(),
+            crashes: self.crashes(),
+        });
     }
 
     /// The incarnation leaves in order (idle, unknown outcome, shutdown). Nothing it still has
@@ -242,21 +240,16 @@ impl Slot {
     }
 
     /// The incarnation crashed. Returns what is to happen, or `None` when it had left already.
-    pub(crate) fn crashed(
-        &self,
-        incarnation: u64,
-        cause: &str,
-        since_start: Duration,
-        jitter: f64,
-    ) -> Option<Verdict> {
+    pub(crate) fn crashed(&self, incarnation: u64, cause: &str, at: Timestamp) -> Option<Verdict> {
         let mut stage = self.stage.lock();
         let live = self.live().filter(|live| live.incarnation == incarnation)?;
-        let (after, verdict) = self.verdict(cause, since_start, jitter);
+        let (after, verdict) = self.verdict(cause);
         self.enter(&mut stage, after);
         self.release(&live);
         self.observer.stopped(StopCause::Crashed);
         drop(stage);
         self.left.notify_waiters();
+        self.tell_crash(cause, verdict, at);
         Some(verdict)
     }
 
@@ -352,9 +345,9 @@ impl Slot {
         self.mailbox_limit.saturating_sub(self.mailbox.available_permits())
     }
 
-    /// Crashes in the streak at this time since process start.
-    pub(crate) fn crashes(&self, since_start: Duration) -> u32 {
-        self.crashes.lock().crashes(since_start)
+    /// Crashes in the present streak.
+    pub(crate) fn crashes(&self) -> u32 {
+        self.crashes.lock().crashes(self.started.elapsed())
     }
 
     /// Whether somebody is on the way to the app, waits in it, or follows it: it does not hibernate
@@ -384,18 +377,18 @@ impl Slot {
 
     /// Ends a wait after crashes once their streak has ended by itself, where nobody asked for the app
     /// meanwhile: it is dormant then.
-    pub(super) fn end_backoff(&self, since_start: Duration) {
+    pub(super) fn end_backoff(&self) {
         let mut stage = self.stage.lock();
-        if matches!(*stage, Stage::BackingOff(_)) && self.crashes(since_start) == 0 {
+        if matches!(*stage, Stage::BackingOff(_)) && self.crashes() == 0 {
             self.enter(&mut stage, Stage::Dormant);
         }
     }
 
     /// Whether nothing is known of the app here that storage does not hold: nobody asked for it within
     /// `idle`, and it is gone, or dormant and did not crash lately.
-    pub(super) fn is_forgettable(&self, since_start: Duration, idle: Duration) -> bool {
-        let is_quiet = || self.unresolved_commit().is_none() && self.crashes(since_start) == 0;
-        self.clock.idle_for(since_start) >= idle
+    pub(super) fn is_forgettable(&self, idle: Duration) -> bool {
+        let is_quiet = || self.unresolved_commit().is_none() && self.crashes() == 0;
+        self.clock.idle_for(self.started.elapsed()) >= idle
             && match *self.stage.lock() {
                 Stage::Gone => true,
                 Stage::Dormant => is_quiet(),

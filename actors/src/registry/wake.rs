@@ -47,12 +47,8 @@ pub(super) fn start(apps: &Apps, slot: &Arc<Slot>) -> Waking {
             }
             Err(_) => {
                 tracing::error!(app.id = %slot.id, "an app crashed while it was loaded");
-                let (cause, uptime) = ("it crashed while it was loaded", env.uptime());
                 env.observer.lifecycle.start_failed();
-                if let Some(verdict) = slot.start_crashed(cause, uptime, jitter(uptime)) {
-                    let crash = slot.crash_record(cause, verdict, env.clock.now());
-                    env.observer.lifecycle.crashed(crash);
-                }
+                slot.start_crashed("it crashed while it was loaded", env.clock.now());
                 Err(Error::internal())
             }
         }
@@ -66,11 +62,6 @@ pub(super) fn start(apps: &Apps, slot: &Arc<Slot>) -> Waking {
     }
     .boxed()
     .shared()
-}
-
-/// A number in 0..1 that spreads restarts.
-pub(super) fn jitter(uptime: std::time::Duration) -> f64 {
-    f64::from(uptime.subsec_nanos() % 1_000) / 1_000.0
 }
 
 /// Reads the record of an app whose last commit has an unknown outcome. Starts nothing: an app that
