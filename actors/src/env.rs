@@ -3,8 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{
-    Error, Result, limits::Limits, manifest::SchemaSource, schema::CompiledSchema,
-    sealed::ServerKey, time::Clock,
+    Error, Result, Timestamp,
+    limits::Limits,
+    manifest::SchemaSource,
+    schema::CompiledSchema,
+    sealed::ServerKey,
+    time::{Clock, DAY_S},
 };
 use rookery_storage::{log_throttle::LogThrottle, offload::Offload};
 use tokio::{runtime::Handle, sync::Semaphore, time::Instant};
@@ -133,6 +137,21 @@ impl Env {
     /// Time since the process started.
     pub(crate) fn uptime(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// The time before which rows were deleted that are in the trash no more, even where the sweeper
+    /// has yet to destroy them.
+    pub(crate) fn trash_begins(&self) -> Timestamp {
+        self.days_ago(self.limits.deleted_row_retention_days)
+    }
+
+    /// The time before which events are no longer kept, even where retention has yet to delete them.
+    pub(crate) fn feed_begins(&self) -> Timestamp {
+        self.days_ago(self.options.feed_retention_days)
+    }
+
+    fn days_ago(&self, days: u32) -> Timestamp {
+        self.clock.now().plus_seconds(-i64::from(days) * DAY_S)
     }
 }
 

@@ -228,7 +228,7 @@ impl AppHandle {
         if query.include_deleted {
             access.trash()?;
         }
-        Ok(etag(&view, collection, scope, query, self.trash_begins()))
+        Ok(etag(&view, collection, scope, query, self.env().trash_begins()))
     }
 
     /// A page of rows.
@@ -283,7 +283,7 @@ impl AppHandle {
             .as_deref()
             .map(|token| PageCursor::parse(token, key, &binding))
             .transpose()?;
-        let etag = etag(&view, collection, scope, &query, self.trash_begins());
+        let etag = etag(&view, collection, scope, &query, self.env().trash_begins());
         let after = cursor.as_ref().map(|cursor| cursor.after.clone());
         let scan = Scan {
             collection: state.clone(),

@@ -4,12 +4,11 @@
 //! to the actor, which takes them if the row has not changed meanwhile.
 
 use rookery_domain::{
-    Error, Result, Timestamp,
+    Error, Result,
     access::Access,
     principal::Caller,
     query::{ListCursor, PageLimit},
     row_key,
-    time::DAY_S,
 };
 use rookery_storage::trash::{TRASH_PAGE_MAX, TrashCursor, TrashPage};
 
@@ -119,18 +118,12 @@ impl AppHandle {
         limit: usize,
     ) -> Result<TrashPage> {
         let mut page = self.env().store.trash(self.id(), collection, after, limit).await?;
-        let (all, since) = (page.rows.len(), self.trash_begins());
+        let (all, since) = (page.rows.len(), self.env().trash_begins());
         page.rows.retain(|row| row.deleted_at >= since);
         if page.rows.len() < all {
             page.next = None;
         }
         Ok(page)
-    }
-
-    /// The time before which rows were deleted that are in the trash no more.
-    pub(super) fn trash_begins(&self) -> Timestamp {
-        let days = i64::from(self.env().limits.deleted_row_retention_days);
-        self.env().clock.now().plus_seconds(-days * DAY_S)
     }
 
     /// The row in the trash at a key, with its content.
@@ -139,7 +132,7 @@ impl AppHandle {
     /// `row_not_found` where its time there is over; those of storage.
     pub(super) async fn trashed(&self, collection: &str, key: &str) -> Result<Option<SeenRow>> {
         let found = self.env().store.trashed_row(self.id(), collection, key).await?;
-        let begins = self.trash_begins();
+        let begins = self.env().trash_begins();
         match found {
             Some(row) if row.deleted_at.is_some_and(|at| at < begins) => {
                 Err(Error::row_not_found())

@@ -13,8 +13,7 @@ pub use history::HISTORY_EVENTS_MAX;
 use std::time::Duration;
 
 use rookery_domain::{
-    Error, ErrorCode, Result, Timestamp, access::Access, principal::Caller,
-    query::cursor::FeedCursor, time::DAY_S,
+    Error, ErrorCode, Result, access::Access, principal::Caller, query::cursor::FeedCursor,
 };
 use rookery_storage::feed::EventPage;
 use tokio::time::Instant;
@@ -133,12 +132,6 @@ impl AppHandle {
         self.slot.history.floor().max(root.seq.saturating_sub(kept))
     }
 
-    /// The time before which events are no longer kept.
-    fn feed_begins(&self) -> Timestamp {
-        let days = i64::from(self.env().options.feed_retention_days);
-        self.env().clock.now().plus_seconds(-days * DAY_S)
-    }
-
     /// When what the caller came by ends by itself.
     fn end_of(&self, view: &View, caller: &Caller) -> Option<Instant> {
         let left = ends_at(&view.root, caller)?.0.saturating_sub(self.env().clock.now().0);
@@ -158,7 +151,7 @@ impl AppHandle {
         let mut sight = Sight::new(view, query.collection.as_deref(), &self.env().key, cursor);
         let (mut seen, mut through) = (Vec::new(), cursor.seq);
         let (mut looked, mut bytes) = (0, 0);
-        let begins = self.feed_begins();
+        let begins = self.env().feed_begins();
         while through < view.root.seq && looked < SCAN_EVENTS_MAX {
             let EventPage { events, ends } = self.chunk(view, through).await?;
             for event in events {

@@ -10,7 +10,7 @@ use rookery_domain::{
     id::AppId,
     principal::Caller,
     retention::{bounds, rows_due},
-    time::{DAY_S, STEP_BACK_S},
+    time::STEP_BACK_S,
 };
 use rookery_storage::{feed, history, retention};
 use tokio::time::Instant;
@@ -148,13 +148,12 @@ async fn prune_once(context: &Context, app: AppId) -> Result<u64> {
 /// One round over feeds: those that grew fast, and now and then all of them, behind those that the
 /// last round looked at. Events deleted.
 pub(super) async fn feeds(context: &Context) -> Result<Round> {
-    let options = &context.env().options;
-    let days = i64::from(options.feed_retention_days);
-    let now = context.env().clock.now();
+    let env = context.env();
+    let options = &env.options;
     let keep = feed::FeedRetention {
         events: options.feed_retention_events,
-        not_before: now.plus_seconds(-days * DAY_S),
-        not_after: now.plus_seconds(STEP_BACK_S),
+        not_before: env.feed_begins(),
+        not_after: env.clock.now().plus_seconds(STEP_BACK_S),
         bytes: options.feed_retention_bytes,
     };
     let mut round = Round::default();

@@ -3,9 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rookery_domain::{
-    ErrorCode, Result, budget::live_days, id::AppId, principal::Caller, time::DAY_S,
-};
+use rookery_domain::{ErrorCode, Result, budget::live_days, id::AppId, principal::Caller};
 use rookery_storage::{apps::purge, expiry, idempotency, trash};
 use tracing::{info, warn};
 
@@ -86,9 +84,7 @@ async fn destroy(context: &Context, app: AppId) -> Result<()> {
 }
 
 async fn due_rows(context: &Context) -> Result<Round> {
-    let env = context.env();
-    let days = i64::from(env.limits.deleted_row_retention_days);
-    let before = env.clock.now().plus_seconds(-days * DAY_S);
+    let before = context.env().trash_begins();
     let (mut done, mut kept) = (0, BTreeSet::new());
     for _ in 0..TRASH_PAGES_MAX {
         let after = context.positions.lock().trash.clone();
