@@ -15,7 +15,7 @@ use std::{sync::Arc, time::Duration};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr};
-use rookery_domain::{Result, Timestamp, retention as bounds};
+use rookery_domain::{Error, Result, Timestamp, id::AppId, principal::Caller, retention as bounds};
 use rookery_storage::Db;
 use tokio::{sync::oneshot, task::AbortHandle};
 use tokio_util::sync::CancellationToken;
@@ -23,6 +23,7 @@ use tracing::{error, info, warn};
 
 use crate::{
     Apps, Control,
+    app::message::{AppOp, Op, Reply},
     env::Env,
     meters::{self, Whose},
     workers::tour::{Positions, Round},
@@ -127,6 +128,15 @@ impl Context {
     /// Whether a long round should end early: the next start goes on.
     fn is_stopping(&self) -> bool {
         self.apps.is_stopping()
+    }
+
+    /// Has an app's actor decide on what is due there; the number of rows that it took.
+    async fn ask(&self, app: AppId, op: AppOp) -> Result<u64> {
+        let app = self.apps.by_id(app).await?;
+        match app.apply(Caller::System, Op::App(op)).await? {
+            Reply::Count(rows) => Ok(rows),
+            other => Err(other.unexpected()),
+        }
     }
 
     async fn round(&self, kind: WorkerKind) -> Result<Round> {
@@ -348,9 +358,7 @@ impl Workers {
         let (done, outcome) = oneshot::channel();
         // One that is gone drops the message, and with it `done`.
         let _ = self.actor(kind).send_message(Work::Now(done));
-        outcome.await.unwrap_or_else(|_| {
-            Err(rookery_domain::Error::unavailable("the worker is not running"))
-        })
+        outcome.await.unwrap_or_else(|_| Err(Error::unavailable("the worker is not running")))
     }
 
     /// Has `kind` begin a round now, and goes on.

@@ -8,7 +8,6 @@ use rookery_domain::{
     Error, Result, Timestamp,
     app::AppStatus,
     id::AppId,
-    principal::Caller,
     retention::{bounds, rows_due},
     time::STEP_BACK_S,
 };
@@ -17,12 +16,7 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use super::{Context, tour::Round};
-use crate::app::{
-    birth::read_manifest,
-    decide::sweep::SWEEP_ROWS_MAX,
-    message::{AppOp, Op, Reply},
-    root::Root,
-};
+use crate::app::{birth::read_manifest, decide::sweep::SWEEP_ROWS_MAX, message::AppOp, root::Root};
 
 /// Dormant apps that are read from storage at a time.
 const PAGE: u32 = 200;
@@ -121,7 +115,7 @@ async fn is_due_in_storage(
 async fn prune(context: &Context, app: AppId) -> u64 {
     let mut pruned = 0;
     for _ in 0..PRUNES_MAX {
-        match prune_once(context, app).await {
+        match context.ask(app, AppOp::Prune).await {
             Ok(rows) => {
                 pruned += rows;
                 if rows < SWEEP_ROWS_MAX as u64 {
@@ -135,14 +129,6 @@ async fn prune(context: &Context, app: AppId) -> u64 {
         }
     }
     pruned
-}
-
-async fn prune_once(context: &Context, app: AppId) -> Result<u64> {
-    let app = context.apps.by_id(app).await?;
-    match app.apply(Caller::System, Op::App(AppOp::Prune)).await? {
-        Reply::Count(rows) => Ok(rows),
-        other => Err(other.unexpected()),
-    }
 }
 
 /// One round over feeds: those that grew fast, and now and then all of them, behind those that the

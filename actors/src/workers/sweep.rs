@@ -8,7 +8,7 @@ use rookery_storage::{apps::purge, expiry, idempotency, trash};
 use tracing::{info, warn};
 
 use super::{Context, tour::Round};
-use crate::app::message::{AppOp, Op, Reply};
+use crate::app::message::AppOp;
 
 /// Most apps that one round destroys.
 const APPS_MAX: u32 = 100;
@@ -106,7 +106,7 @@ async fn due_rows(context: &Context) -> Result<Round> {
             if kept.contains(&app) {
                 continue;
             }
-            match decide(context, app, AppOp::PurgeTrash(rows)).await {
+            match context.ask(app, AppOp::PurgeTrash(rows)).await {
                 Ok(count) => done += count,
                 // One app that cannot be loaded must not hold up the others, now and next time.
                 Err(error) => {
@@ -136,7 +136,7 @@ async fn overfull_trash(context: &Context) -> Result<Round> {
             }
             let oldest = trash::oldest(&context.db, app, trash::TRASH_PAGE_MAX).await?;
             let asked = oldest.len() as u64;
-            let count = match decide(context, app, AppOp::TrimTrash(oldest)).await {
+            let count = match context.ask(app, AppOp::TrimTrash(oldest)).await {
                 Ok(count) => count,
                 // One app that cannot be loaded must not hold up the others.
                 Err(error) => {
@@ -154,15 +154,6 @@ async fn overfull_trash(context: &Context) -> Result<Round> {
     }
     let more = context.positions.lock().overfull.end_page(page.len(), APPS_MAX);
     Ok(Round::of(done, more))
-}
-
-/// How many rows the app's actor destroyed.
-async fn decide(context: &Context, app: AppId, op: AppOp) -> Result<u64> {
-    let app = context.apps.by_id(app).await?;
-    match app.apply(Caller::System, Op::App(op)).await? {
-        Reply::Count(count) => Ok(count),
-        other => Err(other.unexpected()),
-    }
 }
 
 /// Forgets sessions, codes, responses, spent challenges, counters of past days and unused assets;
