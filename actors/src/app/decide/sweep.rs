@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use rookery_domain::{manifest::Retention, retention, row::Row, time::STEP_BACK_S};
-use rookery_storage::trash::DueRow;
+use rookery_storage::trash::{DueRow, TRASH_PAGE_MAX};
 
 use super::Decision;
 use crate::app::{private::TombKind, rows::Digest};
 
-/// Rows that one sweep takes; the next one goes on.
-pub(crate) const SWEEP_ROWS_MAX: usize = 500;
+/// Rows that one sweep takes; the next one goes on. As many as a page of the trash has: what is beyond
+/// would not come again before the next tour.
+pub(crate) const SWEEP_ROWS_MAX: usize = TRASH_PAGE_MAX as usize;
 
 impl Decision<'_> {
     /// Moves rows beyond their collection's bounds to the trash, the oldest first.
