@@ -1,17 +1,13 @@
 //! What operators may do to a running app: let it rest, start it anew, end it.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use rookery_domain::{Error, ErrorCode, Result};
-use tokio::time::timeout;
 
 use crate::{
     app::message::Message,
     registry::{AppHandle, slot::Live},
 };
-
-/// How long an operator waits for an actor to leave.
-const LEAVE_MAX: Duration = Duration::from_secs(5);
 
 impl AppHandle {
     /// Asks the app's actor to rest and waits until it has left.
@@ -46,11 +42,11 @@ impl AppHandle {
     async fn leave(&self, ask: impl FnOnce(&Arc<Live>), why: &str) -> Result<()> {
         let Some(live) = self.slot.live() else { return Ok(()) };
         ask(&live);
-        let gone = self.slot.incarnation_left(live.incarnation);
-        timeout(LEAVE_MAX, gone).await.map_err(|_| {
-            let queued = self.slot.queued();
-            let message = format!("the app stays: {why} ({queued} messages wait in it)");
-            Error::new(ErrorCode::Conflict, message)
-        })
+        if self.slot.leaves(live.incarnation).await {
+            return Ok(());
+        }
+        let queued = self.slot.queued();
+        let message = format!("the app stays: {why} ({queued} messages wait in it)");
+        Err(Error::new(ErrorCode::Conflict, message))
     }
 }

@@ -30,8 +30,6 @@ use crate::{
 const INCARNATIONS_TRIED_MAX: usize = 4;
 /// How long a begun request may take to become durable before its outcome is called unknown.
 const COMMIT_GRACE: Duration = Duration::from_secs(15);
-/// How long an incarnation that handed a request back may take to leave its slot.
-const LEAVE_MAX: Duration = Duration::from_secs(5);
 /// The part of the global budget of bytes that one app's requests may take: one in this many.
 const BYTES_OF_APP_ONE_IN: usize = 8;
 /// Fewest bytes of the global budget that one request costs.
@@ -220,7 +218,7 @@ impl AppHandle {
 
     /// Returns when an incarnation that takes no more requests has left.
     async fn until_left(&self, incarnation: u64) {
-        if timeout(LEAVE_MAX, self.slot.incarnation_left(incarnation)).await.is_err() {
+        if !self.slot.leaves(incarnation).await {
             // Its supervisor died with it.
             self.slot.retire(incarnation, StopCause::Ended);
         }

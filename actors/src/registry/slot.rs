@@ -19,7 +19,7 @@ use ractor::ActorRef;
 use rookery_domain::{Error, Result, Timestamp, app::AppRecord, id::AppId};
 use tokio::{
     sync::{Mutex as AsyncMutex, Notify, Semaphore},
-    time::Instant,
+    time::{Instant, timeout},
 };
 
 use super::{
@@ -39,6 +39,9 @@ use crate::{
     },
     supervision::policy::{CrashStreak, Verdict},
 };
+
+/// How long an incarnation may take to leave that takes no more requests, or was told to go.
+const LEAVE_MAX: Duration = Duration::from_secs(5);
 
 /// A running incarnation of an app.
 pub(crate) struct Live {
@@ -373,6 +376,11 @@ impl Slot {
             }
             left.await;
         }
+    }
+
+    /// Whether `incarnation` leaves within the time that one has for it.
+    pub(crate) async fn leaves(&self, incarnation: u64) -> bool {
+        timeout(LEAVE_MAX, self.incarnation_left(incarnation)).await.is_ok()
     }
 
     /// Ends a wait after crashes once their streak has ended by itself, where nobody asked for the app
