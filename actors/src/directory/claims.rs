@@ -77,32 +77,22 @@ impl Directory {
             let attempt = core.guesses.begin(core.key.network(client), core.clock.elapsed())?;
             let Some(code) = code else { return Err(no_such_code().into()) };
             let hash = core.key.code_hash(&code);
-            match claims::redeem(&core.db, hash, agent, max, now).await {
-                Ok(ClaimOutcome::Claimed(agent)) => {
-                    attempt.give_back();
+            let outcome = claims::redeem(&core.db, hash, agent, max, now).await;
+            let is_guess = matches!(outcome, Ok(ClaimOutcome::NoSuchCode))
+                && !core.guesses.was_spent(hash, core.clock.elapsed());
+            if !is_guess {
+                attempt.give_back();
+            }
+            match outcome? {
+                ClaimOutcome::Claimed(agent) => {
                     core.guesses.remember_spent(hash, core.clock.elapsed() + CODE_TTL);
                     let id = agent.id;
                     core.write(|memory| memory.put_agent(agent));
                     Ok(core.agent_record(id)?)
                 }
-                Ok(ClaimOutcome::AlreadyClaimed) => {
-                    attempt.give_back();
-                    Err(claimed().into())
-                }
-                Ok(ClaimOutcome::TooMany) => {
-                    attempt.give_back();
-                    Err(too_many_agents(max).into())
-                }
-                Ok(ClaimOutcome::NoSuchCode) => {
-                    if core.guesses.was_spent(hash, core.clock.elapsed()) {
-                        attempt.give_back();
-                    }
-                    Err(no_such_code().into())
-                }
-                Err(error) => {
-                    attempt.give_back();
-                    Err(error.into())
-                }
+                ClaimOutcome::AlreadyClaimed => Err(claimed().into()),
+                ClaimOutcome::TooMany => Err(too_many_agents(max).into()),
+                ClaimOutcome::NoSuchCode => Err(no_such_code().into()),
             }
         })
         .await
