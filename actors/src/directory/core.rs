@@ -15,7 +15,7 @@ use super::{
     DirectoryOptions, credentials::Known, fresh::Fresh, guesses::Guesses, idempotency::KeyLocks,
     memory::Memory, mutation::Mutation, participants::Cache, touches::Touches,
 };
-use crate::{observe::Observer, orgs::OrgRoles};
+use crate::{Runtime, observe::Observer, orgs::OrgRoles};
 
 /// Changes that may wait for the actor at a time.
 const MUTATIONS_MAX: usize = 1_024;
@@ -48,16 +48,15 @@ impl Core {
         db: Db,
         clock: Clock,
         key: ServerKey,
-        org_roles: OrgRoles,
-        observer: Arc<Observer>,
+        runtime: &Runtime,
         options: DirectoryOptions,
     ) -> Self {
         Self {
             db,
             clock,
             key,
-            org_roles,
-            observer,
+            org_roles: runtime.org_roles(),
+            observer: runtime.observer(),
             options,
             memory: RwLock::default(),
             sound: AtomicBool::new(false),

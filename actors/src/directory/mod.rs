@@ -116,8 +116,7 @@ impl Directory {
         runtime: &Runtime,
         options: DirectoryOptions,
     ) -> Result<Self> {
-        let (org_roles, observer) = (runtime.org_roles(), runtime.observer());
-        let core = Arc::new(Core::new(db, clock, key, org_roles, observer, options));
+        let core = Arc::new(Core::new(db, clock, key, runtime, options));
         Keeper::start(&core, runtime.root()).await?;
         Ok(Self { core })
     }
