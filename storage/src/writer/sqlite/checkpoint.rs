@@ -41,14 +41,19 @@ const LOOKS_AGAIN_AFTER: Duration = Duration::from_secs(2);
 /// Bytes that a frame of the log adds to its page.
 const FRAME_HEADER_BYTES: u64 = 24;
 
+/// The log, as a connection moves it.
+struct Log<'a> {
+    connection: &'a Connection,
+    page_bytes: u32,
+    shared: &'a Shared,
+}
+
 /// The lane's part: when the checkpointer is asked, when the lane moves the rest itself, and whether
 /// the disk has room for a commit.
 pub(super) struct LogMaintenance<'lane> {
     checkpointer: Checkpointer,
-    /// The lane's own connection.
-    connection: &'lane Connection,
-    page_bytes: u32,
-    shared: &'lane Shared,
+    /// By the lane's own connection.
+    log: Log<'lane>,
     /// Commits since the checkpointer was asked.
     commits: u32,
     /// What came of the last move that the lane made itself.
@@ -65,13 +70,14 @@ impl<'lane> LogMaintenance<'lane> {
         page_bytes: u32,
     ) -> Result<Self, StorageError> {
         let checkpointer = Checkpointer::start(beside, db.clone(), Arc::clone(shared), page_bytes)?;
-        Ok(Self { checkpointer, connection, page_bytes, shared, commits: 0, moved: Moved::Nothing })
+        let log = Log { connection, page_bytes, shared };
+        Ok(Self { checkpointer, log, commits: 0, moved: Moved::Nothing })
     }
 
     /// After how long without a commit there is something to do: the disk is looked at again while
     /// it is full, else the log is emptied.
     pub(super) fn looks_again_after(&self) -> Duration {
-        let idle = self.shared.options.sqlite_log_idle;
+        let idle = self.log.shared.options.sqlite_log_idle;
         if self.moved == Moved::NoSpace { LOOKS_AGAIN_AFTER } else { idle }
     }
 
@@ -83,7 +89,7 @@ impl<'lane> LogMaintenance<'lane> {
         if self.moved == Moved::NoSpace {
             // Space that has returned is the file's first. Were it given to commits, the log would
             // grow into it, and then neither of the two could ever go on.
-            self.move_rest()?;
+            self.move_by(PASSIVE)?;
         }
         Ok(self.moved != Moved::NoSpace)
     }
@@ -106,7 +112,7 @@ impl<'lane> LogMaintenance<'lane> {
             self.checkpointer.ask()
         };
         if must_move_rest && self.moved != Moved::NoSpace {
-            self.move_rest()?;
+            self.move_by(PASSIVE)?;
         }
         Ok(())
     }
@@ -122,10 +128,10 @@ impl<'lane> LogMaintenance<'lane> {
             return Ok(());
         }
         // Whoever reads is not waited for: commits would wait, too.
-        let waits = |time| self.connection.busy_timeout(time).map_err(|error| error.to_string());
+        let connection = self.log.connection;
+        let waits = |time| connection.busy_timeout(time).map_err(|error| error.to_string());
         waits(Duration::ZERO)?;
-        self.moved = checkpoint(self.connection, self.page_bytes, self.shared, TRUNCATE)?;
-        self.shared.counters.has_room(self.moved != Moved::NoSpace);
+        self.move_by(TRUNCATE)?;
         waits(BUSY_TIMEOUT)
     }
 
@@ -137,12 +143,12 @@ impl<'lane> LogMaintenance<'lane> {
         self.checkpointer.stop();
         let write_lock = db.write_lock();
         let _held = write_lock.blocking_lock();
-        checkpoint(self.connection, self.page_bytes, self.shared, PASSIVE).map(drop)
+        self.log.checkpoint(PASSIVE).map(drop)
     }
 
-    fn move_rest(&mut self) -> Result<(), String> {
-        self.moved = checkpoint(self.connection, self.page_bytes, self.shared, PASSIVE)?;
-        self.shared.counters.has_room(self.moved != Moved::NoSpace);
+    fn move_by(&mut self, how: &str) -> Result<(), String> {
+        self.moved = self.log.checkpoint(how)?;
+        self.log.shared.counters.has_room(self.moved != Moved::NoSpace);
         Ok(())
     }
 }
@@ -179,9 +185,10 @@ impl Checkpointer {
         let (ask, asked) = sync_channel(1);
         let found = Arc::new(AtomicU64::new(0));
         let told = Arc::clone(&found);
-        let started = thread::Builder::new()
-            .name("rookery-log".into())
-            .spawn(move || run(&connection, page_bytes, &db, &shared, &asked, &told));
+        let started = thread::Builder::new().name("rookery-log".into()).spawn(move || {
+            let log = Log { connection: &connection, page_bytes, shared: &shared };
+            run(&log, &db, &asked, &told);
+        });
         let thread = started.map_err(|error| {
             StorageError::Open(format!("the checkpoint thread cannot be started: {error}"))
         })?;
@@ -210,16 +217,9 @@ impl Checkpointer {
     }
 }
 
-fn run(
-    connection: &Connection,
-    page_bytes: u32,
-    db: &SqliteDb,
-    shared: &Shared,
-    asked: &Receiver<()>,
-    found: &AtomicU64,
-) {
+fn run(log: &Log<'_>, db: &SqliteDb, asked: &Receiver<()>, found: &AtomicU64) {
     while asked.recv().is_ok() {
-        match checkpoint(connection, page_bytes, shared, PASSIVE) {
+        match log.checkpoint(PASSIVE) {
             Ok(Moved::Frames(frames)) => found.store(frames, Ordering::Relaxed),
             Ok(Moved::NoSpace) => found.store(u64::MAX, Ordering::Relaxed),
             Ok(Moved::Nothing) => {}
@@ -240,42 +240,40 @@ const PASSIVE: &str = "pragma wal_checkpoint(passive)";
 /// way of.
 const TRUNCATE: &str = "pragma wal_checkpoint(truncate)";
 
-/// Runs a checkpoint: [`PASSIVE`] or [`TRUNCATE`].
-///
-/// # Errors
-/// A text when the store is broken.
-fn checkpoint(
-    connection: &Connection,
-    page_bytes: u32,
-    shared: &Shared,
-    how: &str,
-) -> Result<Moved, String> {
-    if shared.options.faults.hit(Point::AtCheckpoint) == Some(Fault::Full) {
-        return Ok(Moved::NoSpace);
-    }
-    let moved = connection.query_row(how, [], |row| row.get(1));
-    let frames: i64 = match moved {
-        Ok(frames) => frames,
-        Err(error) => match StorageError::of_rusqlite(&error) {
-            StorageError::Broken(why) => return Err(why),
-            other => {
-                if let Some(skipped) = shared.counters.checkpoint_lines.take() {
-                    tracing::warn!(%error, skipped, "a checkpoint failed");
+impl Log<'_> {
+    /// Runs a checkpoint: [`PASSIVE`] or [`TRUNCATE`].
+    ///
+    /// # Errors
+    /// A text when the store is broken.
+    fn checkpoint(&self, how: &str) -> Result<Moved, String> {
+        let Self { connection, page_bytes, shared } = *self;
+        if shared.options.faults.hit(Point::AtCheckpoint) == Some(Fault::Full) {
+            return Ok(Moved::NoSpace);
+        }
+        let moved = connection.query_row(how, [], |row| row.get(1));
+        let frames: i64 = match moved {
+            Ok(frames) => frames,
+            Err(error) => match StorageError::of_rusqlite(&error) {
+                StorageError::Broken(why) => return Err(why),
+                other => {
+                    if let Some(skipped) = shared.counters.checkpoint_lines.take() {
+                        tracing::warn!(%error, skipped, "a checkpoint failed");
+                    }
+                    return Ok(match other {
+                        StorageError::Full => Moved::NoSpace,
+                        _ => Moved::Nothing,
+                    });
                 }
-                return Ok(match other {
-                    StorageError::Full => Moved::NoSpace,
-                    _ => Moved::Nothing,
-                });
-            }
-        },
-    };
-    // Negative: another run is under way, and will count it.
-    let Ok(frames) = u64::try_from(frames) else { return Ok(Moved::Nothing) };
-    let wal_bytes = frames * (u64::from(page_bytes) + FRAME_HEADER_BYTES);
-    let before = shared.counters.checkpointed(wal_bytes);
-    let alarm = shared.options.wal_alarm_bytes;
-    if before <= alarm && wal_bytes > alarm {
-        tracing::warn!(wal_bytes, "the log grows: a reader has held it for long");
+            },
+        };
+        // Negative: another run is under way, and will count it.
+        let Ok(frames) = u64::try_from(frames) else { return Ok(Moved::Nothing) };
+        let wal_bytes = frames * (u64::from(page_bytes) + FRAME_HEADER_BYTES);
+        let before = shared.counters.checkpointed(wal_bytes);
+        let alarm = shared.options.wal_alarm_bytes;
+        if before <= alarm && wal_bytes > alarm {
+            tracing::warn!(wal_bytes, "the log grows: a reader has held it for long");
+        }
+        Ok(Moved::Frames(frames))
     }
-    Ok(Moved::Frames(frames))
 }
