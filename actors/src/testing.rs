@@ -93,7 +93,7 @@ impl AppHandle {
         self.apps.forget(self.id());
     }
 
-    /// The published rows of a collection, oldest first, and the keys of their unique values.
+    /// The published rows of a collection, oldest first.
     #[must_use]
     pub fn published_rows(&self, collection: &str) -> Vec<Arc<Row>> {
         let root = self.peek();
