@@ -140,19 +140,16 @@ impl AppHandle {
             if include_deleted {
                 access.trash()?;
             }
-            let row = state.rows.get(key).cloned();
+            let told = |error| view.root.beside_detached(error, &view.standing, collection);
+            let row = state.rows.get(key);
             if row.is_some() || !include_deleted {
-                let seen = access.read(row.as_deref().map(Authorship::from));
-                let seen = seen.map(|()| row.map(|row| SeenRow { row, deleted_at: None }));
-                let seen = seen.and_then(|row| row.ok_or_else(Error::row_not_found));
-                let View { root, standing } = &view;
-                return seen.map_err(|error| root.beside_detached(error, standing, collection));
+                access.read(row.map(|row| Authorship::from(&**row))).map_err(told)?;
+                let row = row.cloned().ok_or_else(|| told(Error::row_not_found()))?;
+                return Ok(SeenRow { row, deleted_at: None });
             }
             row_key::check(key).map_err(|_| Error::row_not_found())?;
             if missed_at == Some(view.root.seq) {
-                let View { root, standing } = &view;
-                let absent = Error::row_not_found();
-                return Err(root.beside_detached(absent, standing, collection));
+                return Err(told(Error::row_not_found()));
             }
             let trashed = self.trashed(collection, key).await?;
             self.until_published().await?;
