@@ -51,12 +51,8 @@ impl Account {
     /// # Errors
     /// `account_quota_exceeded` when that would be more than `rows_max`.
     pub(crate) fn reserve(self: &Arc<Self>, n: u64, rows_max: u64) -> Result<Reservation> {
-        let most = i64::try_from(rows_max).unwrap_or(i64::MAX);
-        let reserved = self.rows.fetch_update(Ordering::AcqRel, Ordering::Acquire, |rows| {
-            let after = rows.saturating_add_unsigned(n);
-            (after <= most).then_some(after)
-        });
-        match reserved {
+        let reserve = |rows| with_more(rows, n, rows_max);
+        match self.rows.fetch_update(Ordering::AcqRel, Ordering::Acquire, reserve) {
             Ok(_) => Ok(Reservation { account: self.clone(), rows: n }),
             Err(_) => Err(exceeded(n, rows_max)),
         }
@@ -67,12 +63,7 @@ impl Account {
     /// # Errors
     /// As [`Account::reserve`].
     pub(crate) fn check(&self, n: u64, rows_max: u64) -> Result<()> {
-        let most = i64::try_from(rows_max).unwrap_or(i64::MAX);
-        if self.rows().saturating_add_unsigned(n) <= most {
-            Ok(())
-        } else {
-            Err(exceeded(n, rows_max))
-        }
+        with_more(self.rows(), n, rows_max).map(drop).ok_or_else(|| exceeded(n, rows_max))
     }
 
     /// Counts rows that came or went otherwise.
@@ -85,6 +76,12 @@ impl Account {
     pub fn rows(&self) -> i64 {
         self.rows.load(Ordering::Acquire)
     }
+}
+
+/// `rows` and `n` more; `None` where these are more than `rows_max` together.
+fn with_more(rows: i64, n: u64, rows_max: u64) -> Option<i64> {
+    let after = rows.saturating_add_unsigned(n);
+    (after <= i64::try_from(rows_max).unwrap_or(i64::MAX)).then_some(after)
 }
 
 fn exceeded(n: u64, rows_max: u64) -> Error {
