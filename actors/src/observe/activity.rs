@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::{
     counters::{MessageKind, MessageOutcome},
-    histogram::{Distribution, Histogram},
+    histogram::{Distribution, Histogram, micros},
 };
 
 /// Messages of a watched app that are remembered one by one.
@@ -66,7 +66,7 @@ impl Activity {
     }
 
     pub(crate) fn handled(&self, waited: Duration, took: Duration) {
-        self.wait_us.fetch_add(u64::try_from(waited.as_micros()).unwrap_or(u64::MAX), Relaxed);
+        self.wait_us.fetch_add(micros(waited), Relaxed);
         if let Some(watch) = &*self.watch.load() {
             watch.wait.record(waited);
             watch.handle.record(took);

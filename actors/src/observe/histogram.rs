@@ -14,6 +14,11 @@ pub const BOUNDS_US: [u64; 16] = [
 /// Buckets of a histogram, the last one included.
 pub const BUCKETS: usize = BOUNDS_US.len() + 1;
 
+/// A duration in whole microseconds.
+pub(crate) fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
 /// Durations, counted by bucket.
 #[derive(Debug, Default)]
 pub struct Histogram {
@@ -24,7 +29,7 @@ pub struct Histogram {
 impl Histogram {
     /// Counts one duration.
     pub fn record(&self, took: Duration) {
-        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let micros = micros(took);
         let bucket = BOUNDS_US.partition_point(|bound| *bound < micros);
         self.buckets[bucket].fetch_add(1, Relaxed);
         self.sum_us.fetch_add(micros, Relaxed);

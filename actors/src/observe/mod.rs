@@ -23,6 +23,7 @@ use rookery_domain::{Timestamp, id::AppId};
 use self::{
     activity::SeenMessage,
     counters::{MessageKind, MessageOutcome, ShardCounters, ShardTotals},
+    histogram::micros,
     hot::HotApps,
     lifecycle::{CountedState, Crash, CrashDecision, Lifecycle, LifecycleTotals, StopCause},
 };
@@ -76,7 +77,7 @@ impl Observer {
             }
         }
         if let Some(watch) = &*slot.activity.watch.load() {
-            let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+            let took_us = micros(took);
             watch.ended(SeenMessage { at, kind, outcome, took_us }, slot.queued());
         }
     }
@@ -170,8 +171,7 @@ impl Observer {
 
     /// An incarnation started.
     pub(crate) fn woke(&self, slot: &Slot, took: Duration, at: Timestamp) {
-        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        slot.activity.wake_us.store(micros, Relaxed);
+        slot.activity.wake_us.store(micros(took), Relaxed);
         slot.activity.woke_at.store(at.0, Relaxed);
         self.lifecycle.woke(took);
     }
