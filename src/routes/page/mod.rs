@@ -152,18 +152,19 @@ async fn find(
     refusal::check_visit(&arriving, record.visibility).await?;
     let pages =
         state.pages.get(state.rooms.control(), &record, &state.origins.sdk_src(slug)).await?;
+    let app = ServedApp { state, record: &record, pages: &pages };
     let path = paths::from_request(uri.path()).ok_or(Refusal::NothingHere)?;
     let exists = |path: &str| pages.asset(path).is_some();
     let target = paths::resolve(&path, accept::is_navigation(headers), exists);
     let is_for_navigation = target.is_for_navigation(&path);
     let (mut sent, is_page) = match target {
         Target::Document => {
-            let personal = personal::document(state, &record, &arriving, &pages, method, headers);
-            (personal.unwrap_or_else(|| document(state, &record, &pages, method, headers)), true)
+            let personal = app.personal_document(&arriving, method, headers);
+            (personal.unwrap_or_else(|| app.document(method, headers)), true)
         }
         Target::Asset(path) => {
             let info = pages.asset(&path).ok_or(Refusal::NothingHere)?;
-            let sent = asset(state, &record, &pages, info, method, headers).await?;
+            let sent = app.asset(info, method, headers).await?;
             let content_type = assets::content_type(&info.path, Some(&info.content_type));
             (sent, content_type.starts_with(HTML_TYPE))
         }
@@ -172,7 +173,7 @@ async fn find(
             (Redirect::temporary(&below(&base, uri, "/")).into_response(), false)
         }
         Target::NotFound if path == ICON && !accept::is_navigation(headers) => {
-            (no_icon(state, &record, &pages), false)
+            (app.no_icon(), false)
         }
         Target::NotFound => return Err(Refusal::NothingHere),
     };
@@ -192,113 +193,119 @@ async fn find(
 /// What an app has at `uri`, for the service's own eyes: no visitor, no gate, no view counted.
 pub async fn show(
     state: &AppState,
-    app: &AppRecord,
+    record: &AppRecord,
     method: &Method,
     uri: &Uri,
     headers: &HeaderMap,
 ) -> Option<Response> {
-    let sdk_src = state.origins.sdk_src(&app.slug);
-    let pages = state.pages.get(state.rooms.control(), app, &sdk_src).await.ok()?;
+    let sdk_src = state.origins.sdk_src(&record.slug);
+    let pages = state.pages.get(state.rooms.control(), record, &sdk_src).await.ok()?;
+    let app = ServedApp { state, record, pages: &pages };
     let path = paths::from_request(uri.path())?;
     let exists = |path: &str| pages.asset(path).is_some();
     match paths::resolve(&path, accept::is_navigation(headers), exists) {
-        Target::Document => Some(document(state, app, &pages, method, headers)),
-        Target::Asset(path) => {
-            asset(state, app, &pages, pages.asset(&path)?, method, headers).await.ok()
-        }
+        Target::Document => Some(app.document(method, headers)),
+        Target::Asset(path) => app.asset(pages.asset(&path)?, method, headers).await.ok(),
         Target::Folder | Target::NotFound => None,
     }
 }
 
-fn document(
-    state: &AppState,
-    app: &AppRecord,
-    pages: &ReadyPages,
-    method: &Method,
-    request: &HeaderMap,
-) -> Response {
-    let chosen = pages.document.chosen(request);
-    let what = Representation {
-        etag: &chosen.etag,
-        content_type: HTML,
-        len: chosen.bytes.len() as u64,
-        cache: cache(app),
-    };
-    let reply = assets::reply(method, request, &what);
-    send(reply, common(state, app, pages, chosen.is_gzip), what.cache, &chosen.bytes)
+/// An app with the version of its pages that is served.
+struct ServedApp<'a> {
+    state: &'a AppState,
+    record: &'a AppRecord,
+    pages: &'a ReadyPages,
 }
 
-async fn asset(
-    state: &AppState,
-    app: &AppRecord,
-    pages: &ReadyPages,
-    info: &AssetInfo,
-    method: &Method,
-    request: &HeaderMap,
-) -> Result<Response, Refusal> {
-    let content_type = assets::content_type(&info.path, Some(&info.content_type));
-    let control = state.rooms.control();
-    let packed = if packed::is_compressible(&content_type) && packed::takes_gzip(request) {
-        state.pages.packed(control, app, info).await?
-    } else {
-        None
-    };
-    let plain_etag = assets::etag_of_file(&info.sha256, &content_type);
-    let (etag, len) = match &packed {
-        Some(packed) => (assets::etag_of_gzip(&plain_etag), packed.len() as u64),
-        None => (plain_etag, info.size),
-    };
-    let what = Representation { etag: &etag, content_type: &content_type, len, cache: cache(app) };
-    let reply = assets::reply(method, request, &what);
-    let common = common(state, app, pages, packed.is_some());
-    let content = match packed {
-        Some(packed) => packed,
-        None if reply.body.is_empty() => Bytes::new(),
-        None => state.pages.plain(control, app, info).await?.ok_or(Refusal::NothingHere)?,
-    };
-    Ok(send(reply, common, what.cache, &content))
-}
-
-/// Who may keep what an app serves.
-fn cache(app: &AppRecord) -> Cache {
-    if app.visibility == Visibility::Public { Cache::Public } else { Cache::Private }
-}
-
-/// That an app has no icon: no error, and not asked for with every page. The next version may bring one.
-fn no_icon(state: &AppState, app: &AppRecord, pages: &ReadyPages) -> Response {
-    let kept = HeaderValue::from_static("private, max-age=60");
-    let headers = common(state, app, pages, false);
-    (StatusCode::NO_CONTENT, headers, [(header::CACHE_CONTROL, kept)]).into_response()
-}
-
-/// The headers of everything that an app serves.
-fn common(state: &AppState, app: &AppRecord, pages: &ReadyPages, is_gzip: bool) -> HeaderMap {
-    let mut headers = policy(state, app, pages);
-    // What a private app serves depends on the cookie.
-    headers.insert(header::VARY, HeaderValue::from_static("cookie, accept-encoding"));
-    if is_gzip {
-        headers.insert(header::CONTENT_ENCODING, packed::GZIP);
+impl ServedApp<'_> {
+    fn document(&self, method: &Method, request: &HeaderMap) -> Response {
+        let chosen = self.pages.document.chosen(request);
+        let what = Representation {
+            etag: &chosen.etag,
+            content_type: HTML,
+            len: chosen.bytes.len() as u64,
+            cache: self.cache(),
+        };
+        let reply = assets::reply(method, request, &what);
+        send(reply, self.common(chosen.is_gzip), what.cache, &chosen.bytes)
     }
-    headers
-}
 
-/// The headers that fence the app in.
-fn policy(state: &AppState, app: &AppRecord, pages: &ReadyPages) -> HeaderMap {
-    let origins = &state.origins;
-    let mut policy = PagePolicy {
-        unrestricted: app.unrestricted,
-        https: origins.is_https(),
-        ..PagePolicy::of_manifest(&pages.manifest)
-    };
-    if let Some(provider) = &state.siteverify
-        && pages.manifest.collections.values().any(|collection| collection.challenge)
-    {
-        policy = policy.with_challenge(provider.page_sources());
+    async fn asset(
+        &self,
+        info: &AssetInfo,
+        method: &Method,
+        request: &HeaderMap,
+    ) -> Result<Response, Refusal> {
+        let Self { state, record, .. } = *self;
+        let content_type = assets::content_type(&info.path, Some(&info.content_type));
+        let control = state.rooms.control();
+        let packed = if packed::is_compressible(&content_type) && packed::takes_gzip(request) {
+            state.pages.packed(control, record, info).await?
+        } else {
+            None
+        };
+        let plain_etag = assets::etag_of_file(&info.sha256, &content_type);
+        let (etag, len) = match &packed {
+            Some(packed) => (assets::etag_of_gzip(&plain_etag), packed.len() as u64),
+            None => (plain_etag, info.size),
+        };
+        let cache = self.cache();
+        let what = Representation { etag: &etag, content_type: &content_type, len, cache };
+        let reply = assets::reply(method, request, &what);
+        let common = self.common(packed.is_some());
+        let content = match packed {
+            Some(packed) => packed,
+            None if reply.body.is_empty() => Bytes::new(),
+            None => state.pages.plain(control, record, info).await?.ok_or(Refusal::NothingHere)?,
+        };
+        Ok(send(reply, common, what.cache, &content))
     }
-    if origins.is_path_mode() {
-        policy.in_sandbox(&origins.app_url(&app.slug)).headers()
-    } else {
-        policy.headers()
+
+    /// Who may keep what is served.
+    fn cache(&self) -> Cache {
+        match self.record.visibility {
+            Visibility::Public => Cache::Public,
+            Visibility::Link | Visibility::Private => Cache::Private,
+        }
+    }
+
+    /// That it has no icon: no error, and not asked for with every page. The next version may bring one.
+    fn no_icon(&self) -> Response {
+        let kept = HeaderValue::from_static("private, max-age=60");
+        let headers = self.common(false);
+        (StatusCode::NO_CONTENT, headers, [(header::CACHE_CONTROL, kept)]).into_response()
+    }
+
+    /// The headers of everything that is served.
+    fn common(&self, is_gzip: bool) -> HeaderMap {
+        let mut headers = self.policy();
+        // What a private app serves depends on the cookie.
+        headers.insert(header::VARY, HeaderValue::from_static("cookie, accept-encoding"));
+        if is_gzip {
+            headers.insert(header::CONTENT_ENCODING, packed::GZIP);
+        }
+        headers
+    }
+
+    /// The headers that fence the app in.
+    fn policy(&self) -> HeaderMap {
+        let Self { state, record, pages } = *self;
+        let origins = &state.origins;
+        let mut policy = PagePolicy {
+            unrestricted: record.unrestricted,
+            https: origins.is_https(),
+            ..PagePolicy::of_manifest(&pages.manifest)
+        };
+        if let Some(provider) = &state.siteverify
+            && pages.manifest.collections.values().any(|collection| collection.challenge)
+        {
+            policy = policy.with_challenge(provider.page_sources());
+        }
+        if origins.is_path_mode() {
+            policy.in_sandbox(&origins.app_url(&record.slug)).headers()
+        } else {
+            policy.headers()
+        }
     }
 }
 

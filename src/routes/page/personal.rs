@@ -9,44 +9,44 @@ use axum::{body::Body, response::Response};
 use http::{HeaderMap, Method};
 use http_body::Body as _;
 use rookery_actors::directory::Participant;
-use rookery_domain::{app::AppRecord, manifest::Visibility};
+use rookery_domain::manifest::Visibility;
 
-use super::{HTML, common, respond, source::ReadyPages};
+use super::{HTML, ServedApp, respond};
 use crate::{
     http::{auth::visitor::Arriving, cookie, pieces::Pieces},
     pages::{
         assets::{self, Cache},
         files_pass::FilesPass,
     },
-    state::AppState,
 };
 
-/// The document for whoever comes with a good cookie in path mode; `None` for anybody else. Nobody
-/// keeps it, and it is not compressed.
-pub(super) fn document(
-    state: &AppState,
-    app: &AppRecord,
-    arriving: &Arriving,
-    pages: &ReadyPages,
-    method: &Method,
-    request: &HeaderMap,
-) -> Option<Response> {
-    if !state.origins.is_path_mode() || !arriving.by_cookie {
-        return None;
+impl ServedApp<'_> {
+    /// The document for whoever comes with a good cookie in path mode; `None` for anybody else. Nobody
+    /// keeps it, and it is not compressed.
+    pub(super) fn personal_document(
+        &self,
+        arriving: &Arriving,
+        method: &Method,
+        request: &HeaderMap,
+    ) -> Option<Response> {
+        if !self.state.origins.is_path_mode() || !arriving.by_cookie {
+            return None;
+        }
+        let token = cookie::participant::read(request, self.state)?;
+        let files = self.files_base(arriving.participant()?);
+        let html = Pieces::new(self.pages.document_carrying(token, files.as_deref()));
+        let reply = assets::unkept(method, HTML, html.size_hint().lower());
+        let body = if reply.body.is_empty() { Body::empty() } else { Body::new(html) };
+        Some(respond(reply, self.common(false), Cache::Never, body))
     }
-    let (visitor, token) = (arriving.participant()?, cookie::participant::read(request, state)?);
-    let files = files_base(state, app, visitor);
-    let html = Pieces::new(pages.document_carrying(token, files.as_deref()));
-    let reply = assets::unkept(method, HTML, html.size_hint().lower());
-    let body = if reply.body.is_empty() { Body::empty() } else { Body::new(html) };
-    Some(respond(reply, common(state, app, pages, false), Cache::Never, body))
-}
 
-/// Below which address the page of `visitor` finds its files, where they are not everybody's.
-fn files_base(state: &AppState, app: &AppRecord, visitor: &Participant) -> Option<String> {
-    if app.visibility == Visibility::Public {
-        return None;
+    /// Below which address the page of `visitor` finds its files, where they are not everybody's.
+    fn files_base(&self, visitor: &Participant) -> Option<String> {
+        let Self { state, record, .. } = *self;
+        if record.visibility == Visibility::Public {
+            return None;
+        }
+        let pass = state.rooms.directory.files_pass(visitor);
+        Some(FilesPass::base(&state.origins.app_base_path(&record.slug), &pass))
     }
-    let pass = state.rooms.directory.files_pass(visitor);
-    Some(FilesPass::base(&state.origins.app_base_path(&app.slug), &pass))
 }
