@@ -15,7 +15,10 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use self::{metadata::Source, token::Claims};
+use self::{
+    metadata::Source,
+    token::{Claims, Expected},
+};
 use crate::{boot::BootError, config::Config, outbound};
 
 /// How messages name it.
@@ -198,7 +201,8 @@ impl IdentityProvider {
     async fn claims(&self, id_token: &str, nonce: &str) -> Result<Claims> {
         let header = token::header(id_token)?;
         let keys = self.source.keys(&self.client, header.kid.as_deref()).await?;
-        token::verify(id_token, &header, &keys, self.source.issuer(), &self.client_id, nonce)
+        let (issuer, client_id) = (self.source.issuer(), &*self.client_id);
+        token::verify(id_token, &header, &keys, Expected { issuer, client_id, nonce })
     }
 
     /// The address, from the provider's userinfo endpoint where it has one.

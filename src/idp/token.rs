@@ -65,14 +65,22 @@ pub(super) fn header(token: &str) -> Result<Header> {
     Ok(header)
 }
 
-/// Verifies a token of `issuer` for `client_id`, made in the flow with this `nonce`.
+/// What a token has to say.
+pub(super) struct Expected<'a> {
+    /// Who has issued it.
+    pub(super) issuer: &'a str,
+    /// For whom: this service, as it is known there.
+    pub(super) client_id: &'a str,
+    /// In which flow it was made.
+    pub(super) nonce: &'a str,
+}
+
+/// Verifies a token that is signed with one of these keys.
 pub(super) fn verify(
     token: &str,
     header: &Header,
     keys: &JwkSet,
-    issuer: &str,
-    client_id: &str,
-    nonce: &str,
+    Expected { issuer, client_id, nonce }: Expected<'_>,
 ) -> Result<Claims> {
     let key = match &header.kid {
         Some(kid) => keys.find(kid),
