@@ -66,7 +66,7 @@ pub async fn page(
 ) -> Response {
     let data = "{\n  \n}".to_owned();
     let form = Form { key: String::new(), data, form: FormToken::default() };
-    context.answer(view(&context, &id, &collection, StatusCode::OK, None, None, form).await)
+    context.answer(view(&context, &id, &collection, form, None).await)
 }
 
 /// Creates it, once for this form.
@@ -104,9 +104,17 @@ async fn create(
     let again = |status, error| {
         let is_key = taken.is_some() || words::names(&error, "key");
         let notice = refusal(&error, "create", if is_key { &["key"] } else { &["data"] });
-        view(context, id, collection, status, Some(notice), taken, form)
+        view(context, id, collection, form, Some(Refused { status, notice, taken }))
     };
     or_again(answered, again).await
+}
+
+/// Why the form is shown again.
+pub(super) struct Refused {
+    pub(super) status: StatusCode,
+    pub(super) notice: Notice,
+    /// The row that has the key already.
+    pub(super) taken: Option<String>,
 }
 
 /// The page with what was typed, and why that was refused.
@@ -114,11 +122,13 @@ pub(super) async fn view(
     context: &PageContext,
     id: &str,
     collection: &str,
-    status: StatusCode,
-    notice: Option<Notice>,
-    taken: Option<String>,
     form: Form,
+    refused: Option<Refused>,
 ) -> ApiResult<Response> {
+    let (status, notice, taken) = match refused {
+        Some(Refused { status, notice, taken }) => (status, Some(notice), taken),
+        None => (StatusCode::OK, None, None),
+    };
     let (frame, app_page) = AppPage::of_owner(context, id, Tab::Data).await?;
     // What was typed for one that went meanwhile is shown all the same.
     if notice.is_none() && !app_page.declared().iter().any(|one| one.name == collection) {

@@ -236,8 +236,9 @@ async fn save(
         None if error.code == ErrorCode::CollectionNotFound => {
             let form = FormToken::default();
             let form = create::Form { key: at.key.to_owned(), data, form };
-            let notice = Some(refusal(&error, "create", &[]));
-            create::view(context, at.id, at.collection, status, notice, None, form).await
+            let notice = refusal(&error, "create", &[]);
+            let refused = create::Refused { status, notice, taken: None };
+            create::view(context, at.id, at.collection, form, Some(refused)).await
         }
         None => {
             let draft = Draft { data, base, version, merge: None };
