@@ -197,6 +197,7 @@ contract! {
             assert!(plan.fired() > 0);
             let loaded = load(&test.db, app).await;
             let stored: Vec<_> = loaded.live_rows().map(|row| row.key().to_string()).collect();
+            assert!(!told.is_empty(), "seed {seed}");
             assert!(told.iter().all(|key| stored.contains(key)), "seed {seed}");
             assert_eq!(loaded.tail.len() as u64, loaded.head.last_seq);
             assert_eq!(stored.len() as u64, loaded.head.last_seq - 1);
