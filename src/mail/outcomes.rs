@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Counts of mails that were handed to an SMTP server, or given up.
+/// Counts of mails that an SMTP server took, or that were given up.
 #[derive(Debug, Default)]
 pub(super) struct Outcomes {
     sent: AtomicU64,
@@ -15,7 +15,7 @@ pub(super) struct Outcomes {
 pub struct Mails {
     /// Taken by the server.
     pub sent: u64,
-    /// Given up after all tries.
+    /// Given up: after all tries, or as none that could be sent.
     pub failed: u64,
     /// Given up since one was taken.
     pub failed_in_a_row: u64,

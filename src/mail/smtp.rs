@@ -142,6 +142,7 @@ impl Sender {
             let Ok(permit) = Arc::clone(&under_way).acquire_owned().await else { return };
             let Some(message) = self.compose(&to, letter) else {
                 tracing::error!("a mail could not be composed");
+                self.outcomes.failed();
                 continue;
             };
             let this = Arc::clone(self);
