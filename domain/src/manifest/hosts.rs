@@ -135,7 +135,8 @@ pub(super) fn webhook_target(text: &str, mode: Mode) -> Checked<String> {
     let url = Url::parse(text).map_err(|error| format!("is not a URL: {error}"))?;
     let authority = match text.split_once("://") {
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => {
-            rest.split(['/', '?', '#']).next().unwrap_or_default()
+            // A URL is read past any number of slashes there.
+            rest.trim_start_matches('/').split(['/', '?', '#']).next().unwrap_or_default()
         }
         _ => return Err("must start with https://".to_owned()),
     };

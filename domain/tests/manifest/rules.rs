@@ -251,6 +251,8 @@ fn webhook_rules() {
         "https://user@hooks.example.org/",
         "https://:pw@hooks.example.org/",
         "https://@hooks.example.org/",
+        "https:///user:pw@hooks.example.org/",
+        "https://///@hooks.example.org/",
         "https://127.0.0.1/in",
         "https://2130706433/",
         "https://0x7f.1/",
