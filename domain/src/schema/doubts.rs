@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::{pointer, text::quoted};
 
 use super::{
-    inspect::{Fault, Faults},
+    inspect::{Fault, Faults, admits_field},
     keywords::{self, Holds},
 };
 
@@ -70,11 +70,8 @@ pub fn excludes_objects(schema: &Value) -> Option<(&'static str, String)> {
     if schema.get("const").is_some_and(|value| !value.is_object()) {
         return Some(("const", NO_OBJECT.into()));
     }
-    let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false))
-        && schema.get("patternProperties").is_none();
-    let admits = |name: &str| schema.get("properties").is_some_and(|all| all.get(name).is_some());
     let mut needed = schema.get("required")?.as_array()?.iter().filter_map(Value::as_str);
-    let missing = needed.find(|name| is_closed && !admits(name))?;
+    let missing = needed.find(|name| !admits_field(schema, name))?;
     let message = format!(
         "{} is required, and neither under `properties` nor admitted beside them, so nothing fits this \
          schema",
