@@ -1,5 +1,5 @@
 //! The headers that fence an app in: Content-Security-Policy and Permissions-Policy from its
-//! manifest, and the rest that every answer of an app's origin carries.
+//! manifest, and the others that a page of an app's origin needs.
 //!
 //! An app's page is hostile to the site and to the other apps: its scripts were written by
 //! somebody else. So it may talk to its own origin and to what its manifest discloses. What is not
@@ -66,12 +66,10 @@ pub struct PagePolicy<'a> {
     /// In path mode the app's address with its trailing slash: the page is put into a sandbox and
     /// "itself" is that address alone, so that neither the site nor a sibling can be reached.
     pub sandbox_base: Option<&'a str>,
-    /// Whether the public address is `https`.
-    pub https: bool,
 }
 
 impl<'a> PagePolicy<'a> {
-    /// The policy that `manifest` asks for, on an origin of its own, over plain http.
+    /// The policy that `manifest` asks for, on an origin of its own.
     #[must_use]
     pub fn of_manifest(manifest: &'a Manifest) -> Self {
         Self {
@@ -82,7 +80,6 @@ impl<'a> PagePolicy<'a> {
             challenge_sources: &[],
             unrestricted: false,
             sandbox_base: None,
-            https: false,
         }
     }
 
@@ -156,8 +153,8 @@ impl<'a> PagePolicy<'a> {
         asked.chain(never).collect::<Vec<_>>().join(", ")
     }
 
-    /// All headers that every answer of the app carries, documents, assets and errors alike.
-    /// Caching and content type are not among them.
+    /// The headers of all that the app serves, documents and assets alike. Caching and content type are
+    /// not among them, nor what every answer of the server has (`http::edge::headers`).
     #[must_use]
     pub fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
@@ -168,7 +165,7 @@ impl<'a> PagePolicy<'a> {
             HeaderName::from_static("permissions-policy"),
             &self.permissions_policy(),
         );
-        base_headers(&mut headers, self.https);
+        base_headers(&mut headers);
         // A sandboxed page is a stranger to its own address, so its assets must be readable by
         // strangers; the routes never hand out what needs a cookie there.
         let corp = if sandboxed { "cross-origin" } else { "same-origin" };
@@ -204,14 +201,10 @@ pub fn sandbox_preflight_headers() -> HeaderMap {
     headers
 }
 
-/// The headers that app origins and the site have in common.
-pub fn base_headers(headers: &mut HeaderMap, https: bool) {
-    put(headers, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+/// The headers that the pages of app origins and of the site have in common.
+pub fn base_headers(headers: &mut HeaderMap) {
     put(headers, header::REFERRER_POLICY, "strict-origin-when-cross-origin");
     put(headers, header::X_FRAME_OPTIONS, "DENY");
-    if https {
-        put(headers, header::STRICT_TRANSPORT_SECURITY, "max-age=63072000");
-    }
 }
 
 /// Sets a header. Values are constants, or went through [`Csp::add`], which lets only visible ASCII

@@ -50,30 +50,30 @@ impl Shell {
 /// further sources that a form of this page may lead to: Chromium checks redirects of a form as
 /// well, so a sign-in page has to name the apps it may return to.
 #[must_use]
-pub fn page_headers(form_targets: &[&str], https: bool) -> HeaderMap {
+pub fn page_headers(form_targets: &[&str]) -> HeaderMap {
     let csp = format!(
         "default-src 'none'; style-src {}; img-src 'self' data:; base-uri 'none'; \
          frame-ancestors 'none'; form-action 'self'",
         *STYLE_SOURCE
     );
-    headers(csp, form_targets, https)
+    headers(csp, form_targets)
 }
 
 /// The same for the pages of who is signed in: style and scripts are files of the site, and no
 /// other. Nothing inline, no eval.
 #[must_use]
-pub fn site_headers(form_targets: &[&str], https: bool) -> HeaderMap {
+pub fn site_headers(form_targets: &[&str]) -> HeaderMap {
     let csp = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
          worker-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'self'";
-    headers(csp.to_owned(), form_targets, https)
+    headers(csp.to_owned(), form_targets)
 }
 
-fn headers(mut csp: String, form_targets: &[&str], https: bool) -> HeaderMap {
+fn headers(mut csp: String, form_targets: &[&str]) -> HeaderMap {
     for target in form_targets {
         let _ = write!(csp, " {target}");
     }
     let mut headers = HeaderMap::new();
-    base_headers(&mut headers, https);
+    base_headers(&mut headers);
     let fixed = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CACHE_CONTROL, Cache::Never.as_str()),

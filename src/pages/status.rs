@@ -256,8 +256,8 @@ impl StatusPage {
 
     /// The headers to send it with; [`Self::status`] is the status.
     #[must_use]
-    pub fn headers(&self, https: bool) -> HeaderMap {
-        let mut headers = page_headers(&[], https);
+    pub fn headers(&self) -> HeaderMap {
+        let mut headers = page_headers(&[]);
         if let Some(seconds) = self.refresh_s {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }

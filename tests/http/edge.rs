@@ -114,9 +114,11 @@ async fn a_site_behind_https_says_so_to_browsers() {
     let builder = TestServer::builder().set("ROOKERY__SERVER__PUBLIC_URL", "https://example.org");
     let builder = builder.set("ROOKERY__APPS_DOMAIN", "apps.example.org");
     let server = builder.start().await;
-    let answer = server.get("/v1/unknown").await;
-    assert!(answer.header("strict-transport-security").starts_with("max-age="));
-    let error = answer.error(ErrorCode::NotFound);
+    for path in ["/v1", "/docs", "/sign-in", "/nothing"] {
+        let answer = server.get(path).await;
+        assert_eq!(answer.header("strict-transport-security"), "max-age=63072000", "{path}");
+    }
+    let error = server.get("/v1/unknown").await.error(ErrorCode::NotFound);
     assert_eq!(error["docs_url"], "https://example.org/reference/errors#not_found");
 }
 

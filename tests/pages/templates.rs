@@ -131,7 +131,7 @@ fn the_policy_admits_the_one_style_and_nothing_else() {
     let style = html.split("<style>").nth(1).unwrap().split("</style>").next().unwrap();
     assert_eq!(style, STYLE);
     let hash = STANDARD.encode(Sha256::digest(style.as_bytes()));
-    let headers = page_headers(&["http://*.localhost:8080"], false);
+    let headers = page_headers(&["http://*.localhost:8080"]);
     let csp = headers["content-security-policy"].to_str().unwrap();
     assert!(csp.contains(&format!("style-src 'sha256-{hash}';")), "{csp}");
     assert!(csp.starts_with("default-src 'none';"), "{csp}");
@@ -159,7 +159,7 @@ fn each_state_has_its_status_and_only_waking_comes_again() {
     }
     for (name, page) in statuses() {
         let html = render(&page).unwrap();
-        let headers: HeaderMap = page.headers(true);
+        let headers: HeaderMap = page.headers();
         assert_eq!(html.contains("http-equiv=\"refresh\""), name == "waking", "{name}");
         assert_eq!(headers.contains_key("retry-after"), name == "waking", "{name}");
     }

@@ -6,7 +6,7 @@ use rookery_domain::{ErrorCode, app::AppStatus, manifest::Visibility};
 use serde_json::json;
 
 use super::world::{HTML, Site, World};
-use crate::harness::Answer;
+use crate::harness::{Answer, TestServer};
 
 const ASSETS: &[(&str, &str, &str)] = &[
     ("css/site.css", "text/css", "body{}"),
@@ -30,6 +30,26 @@ async fn a_page_begins_with_the_sdk_and_does_not_wake_its_app() {
     assert_eq!(sdk.header("content-type"), "text/javascript; charset=utf-8");
     assert!(sdk.text.contains("window"), "the SDK");
     assert!(site.app.peek().is_none(), "it sleeps");
+}
+
+#[tokio::test]
+async fn whatever_an_app_answers_has_the_rails_of_every_answer() {
+    let answers = ["/", "/s/sdk.js", "/s/session", "/missing.css"];
+    let https = TestServer::builder().set("ROOKERY__SERVER__PUBLIC_URL", "https://localhost:8443");
+    let world = World::start_with(https).await;
+    let site = world.public("garden", json!({})).await;
+    for path in answers {
+        let answer = site.get(path).await;
+        assert_eq!(answer.header("strict-transport-security"), "max-age=63072000", "{path}");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff", "{path}");
+    }
+    let world = World::start().await;
+    let site = world.public("garden", json!({})).await;
+    for path in answers {
+        let answer = site.get(path).await;
+        assert!(!answer.headers.contains_key("strict-transport-security"), "{path}");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff", "{path}");
+    }
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use crate::{
 
 /// Gives `response` a page, if it carries an error.
 pub(super) fn show(state: &State, response: &mut Response, request_id: &HeaderValue) {
-    put(state, response, |code| page(state, code, request_id));
+    put(response, |code| page(state, code, request_id));
 }
 
 /// The same at the operators' listener, for an address that leads to nothing there: the way back is to
@@ -24,19 +24,19 @@ pub(super) fn show(state: &State, response: &mut Response, request_id: &HeaderVa
 pub(super) fn show_operator(state: &State, response: &mut Response) {
     let shell = || Shell::new(&state.origins.site_origin(), None);
     let home = || "/ops".to_owned();
-    put(state, response, |code| match code.status() {
+    put(response, |code| match code.status() {
         400 => StatusPage::misled(shell(), home()),
         _ => StatusPage::not_found(shell(), home()),
     });
 }
 
-fn put(state: &State, response: &mut Response, page: impl FnOnce(ErrorCode) -> StatusPage) {
+fn put(response: &mut Response, page: impl FnOnce(ErrorCode) -> StatusPage) {
     let Some(failed) = ApiError::take(response) else { return };
     let code = failed.error.code;
     let mut page = page(code);
     page.status = error::status(code);
     *response.status_mut() = page.status;
-    response.headers_mut().extend(page.headers(state.is_https()));
+    response.headers_mut().extend(page.headers());
     error::tell(&failed, response);
     // A page that cannot be rendered is an empty one with the right status.
     let html = render(&page).unwrap_or_default();

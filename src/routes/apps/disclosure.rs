@@ -33,6 +33,6 @@ pub async fn disclosure(
     let record = owner.app.record();
     let org = record.org.map(|org| state.rooms.directory.org_name(org)).transpose()?.flatten();
     let page = DisclosurePage::new(shell, &record, &manifest).in_org(org);
-    let headers = shell::page_headers(&[], state.origins.is_https());
+    let headers = shell::page_headers(&[]);
     Ok((headers, Html(shell::render(&page)?)).into_response())
 }

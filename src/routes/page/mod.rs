@@ -47,21 +47,21 @@ const ICON: &str = "favicon.ico";
 const HTML_TYPE: &str = "text/html";
 
 /// The SDK, the same in every app.
-pub async fn sdk(State(state): State<AppState>, method: Method, headers: HeaderMap) -> Response {
-    file(SdkFile::Script, &state, &method, &headers)
+pub async fn sdk(method: Method, headers: HeaderMap) -> Response {
+    file(SdkFile::Script, &method, &headers)
 }
 
 /// What solves proofs of work for it.
-pub async fn solver(State(state): State<AppState>, method: Method, headers: HeaderMap) -> Response {
-    file(SdkFile::Solver, &state, &method, &headers)
+pub async fn solver(method: Method, headers: HeaderMap) -> Response {
+    file(SdkFile::Solver, &method, &headers)
 }
 
 /// Its declarations in TypeScript, for an editor.
-pub async fn types(State(state): State<AppState>, method: Method, headers: HeaderMap) -> Response {
-    file(SdkFile::Types, &state, &method, &headers)
+pub async fn types(method: Method, headers: HeaderMap) -> Response {
+    file(SdkFile::Types, &method, &headers)
 }
 
-fn file(file: SdkFile, state: &AppState, method: &Method, headers: &HeaderMap) -> Response {
+fn file(file: SdkFile, method: &Method, headers: &HeaderMap) -> Response {
     let chosen = file.packed().chosen(headers);
     let what = Representation {
         etag: &chosen.etag,
@@ -71,7 +71,7 @@ fn file(file: SdkFile, state: &AppState, method: &Method, headers: &HeaderMap) -
     };
     let reply = assets::reply(method, headers, &what);
     let mut common = HeaderMap::new();
-    base_headers(&mut common, state.origins.is_https());
+    base_headers(&mut common);
     chosen.describe(&mut common);
     send(reply, common, what.cache, &chosen.bytes)
 }
@@ -293,7 +293,6 @@ impl ServedApp<'_> {
         let origins = &state.origins;
         let mut policy = PagePolicy {
             unrestricted: record.unrestricted,
-            https: origins.is_https(),
             ..PagePolicy::of_manifest(&pages.manifest)
         };
         if let Some(provider) = &state.siteverify

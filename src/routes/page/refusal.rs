@@ -215,7 +215,7 @@ pub fn status_page(
     };
     let mut response = Response::new(html.into());
     *response.status_mut() = page.status;
-    response.headers_mut().extend(page.headers(state.origins.is_https()));
+    response.headers_mut().extend(page.headers());
     // Programs are told the same in other words, or nothing is at their path.
     accept::vary_by_navigation(response.headers_mut());
     if let Refusal::Failed(error) = refusal {

@@ -101,20 +101,19 @@ fn html(
     Ok(page_of(state, status, text, shell::site_headers))
 }
 
-/// The answer that `text` is, with the headers that `headers` makes of where its forms may lead and
-/// of whether the site is under https.
+/// The answer that `text` is, with the headers that `headers` makes of where its forms may lead.
 fn page_of(
     state: &State,
     status: StatusCode,
     text: String,
-    headers: fn(&[&str], bool) -> HeaderMap,
+    headers: fn(&[&str]) -> HeaderMap,
 ) -> Response {
     let mut response = Response::new(Body::from(text));
     *response.status_mut() = status;
     // Signing in may end at an app, and browsers hold a form to where its redirects lead.
     let apps = state.origins.any_app_source();
     let targets: Vec<&str> = apps.iter().map(String::as_str).collect();
-    *response.headers_mut() = headers(&targets, state.is_https());
+    *response.headers_mut() = headers(&targets);
     response
 }
 

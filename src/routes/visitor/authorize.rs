@@ -98,7 +98,7 @@ fn lead(state: &AppState, address: &str) -> ApiResult<Response> {
     };
     let mut response = Html(render(&page)?).into_response();
     let headers = response.headers_mut();
-    headers.extend(page_headers(&[], state.is_https()));
+    headers.extend(page_headers(&[]));
     // The address holds a grant.
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     Ok(response)
