@@ -120,7 +120,7 @@ enum Presented<'a> {
     Nothing,
 }
 
-fn presented<'a>(headers: &'a HeaderMap, https: bool) -> Presented<'a> {
+fn presented<'a>(headers: &'a HeaderMap, state: &AppState) -> Presented<'a> {
     let mut credentials = headers.get_all(header::AUTHORIZATION).iter();
     if let Some(value) = credentials.next() {
         if credentials.next().is_some() {
@@ -133,7 +133,7 @@ fn presented<'a>(headers: &'a HeaderMap, https: bool) -> Presented<'a> {
             _ => Presented::Malformed,
         };
     }
-    cookie::session::read(headers, https).map_or(Presented::Nothing, Presented::Session)
+    cookie::session::read(headers, state).map_or(Presented::Nothing, Presented::Session)
 }
 
 /// The two halves of an `Authorization` header. The case of a scheme does not matter (RFC 9110, 11.1).
@@ -144,7 +144,7 @@ pub(super) fn scheme_and_secret(value: &HeaderValue) -> Option<(&str, &str)> {
 
 /// Whose the request is; `None` when it presents nothing.
 async fn identify(headers: &HeaderMap, state: &AppState) -> Result<Option<Identity>> {
-    let found = match presented(headers, state.is_https()) {
+    let found = match presented(headers, state) {
         Presented::Bearer(secret) => match state.authenticator.bearer(secret)? {
             None if secret.starts_with(SecretKind::Credential.prefix()) => {
                 credential(secret, state).await?
@@ -168,7 +168,7 @@ pub async fn refuse_bearer(
     wanted: &'static str,
     state: &AppState,
 ) -> Result<()> {
-    if !matches!(presented(headers, state.is_https()), Presented::Bearer(_)) {
+    if !matches!(presented(headers, state), Presented::Bearer(_)) {
         return Ok(());
     }
     identify(headers, state).await?;

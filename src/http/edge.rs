@@ -83,7 +83,6 @@ pub struct Edge {
     min_cli_version: Option<CliVersion>,
     /// Whom the operators' listener lets in.
     operators: Option<Operators>,
-    https: bool,
 }
 
 impl Edge {
@@ -116,7 +115,6 @@ impl Edge {
             undeclared_proxy: UndeclaredProxy::default(),
             min_cli_version: None,
             operators: None,
-            https: state.is_https(),
             state,
         }
     }
@@ -333,7 +331,8 @@ impl Edge {
             *response.version_mut() = Version::HTTP_10;
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
-        headers::write(response, passing.request_id.clone(), passing.is_private(), self.https);
+        let (is_private, is_https) = (passing.is_private(), self.state.is_https());
+        headers::write(response, passing.request_id.clone(), is_private, is_https);
     }
 
     /// The figures, the trace and the log of a request.

@@ -76,7 +76,7 @@ impl FromRequestParts<AppState> for CredentialWatch {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        let secret = match presented(&parts.headers, state.is_https()) {
+        let secret = match presented(&parts.headers, state) {
             Presented::Bearer(text) => Secret::parse(SecretKind::Agent, text),
             Presented::Session(text) => Secret::parse(SecretKind::Session, text),
             Presented::Malformed | Presented::Nothing => None,

@@ -291,7 +291,7 @@ permission!(SigningOut: "Anybody.", [], [Unauthorized Forbidden CsrfOriginMismat
     refuse_bearer(headers, "signed-in humans", state).await?;
     // Browsers leave the cookie out of what another site posts, and would take it back all the
     // same.
-    if cookie::session::read(headers, state.is_https()).is_some() || headers.contains_key(header::ORIGIN) {
+    if cookie::session::read(headers, state).is_some() || headers.contains_key(header::ORIGIN) {
         csrf::check(&parts.method, headers, &state.public_url)?;
     }
     Self

@@ -19,8 +19,8 @@ pub const SESSION_COOKIE_PLAIN: &str = "service_session";
 
 /// The session that a request brings in it, valid or not.
 #[must_use]
-pub fn read(headers: &HeaderMap, https: bool) -> Option<&str> {
-    cookie::read(headers, name(https))
+pub fn read<'a>(headers: &'a HeaderMap, state: &State) -> Option<&'a str> {
+    cookie::read(headers, name(state))
 }
 
 /// Gives the browser the cookie of who has just signed in; the session of the cookie that this overwrites
@@ -31,33 +31,31 @@ pub async fn begin(
     signed_in: &SignedIn,
     state: &State,
 ) {
-    let https = state.is_https();
-    if let Some(before) = read(request, https) {
+    if let Some(before) = read(request, state) {
         state.rooms.directory.replace_session(before, signed_in.human.id).await;
     }
-    set(response, signed_in.secret.expose(), https);
+    set(response, signed_in.secret.expose(), state);
 }
 
 /// Gives the browser the cookie for as long as an unused session lasts.
-fn set(headers: &mut HeaderMap, secret: &str, https: bool) {
-    cookie(https).set(headers, secret, Directory::SESSION_TTL_S);
+fn set(headers: &mut HeaderMap, secret: &str, state: &State) {
+    cookie(state).set(headers, secret, Directory::SESSION_TTL_S);
 }
 
 /// Takes it back.
-pub fn clear(headers: &mut HeaderMap, https: bool) {
-    cookie(https).clear(headers);
+pub fn clear(headers: &mut HeaderMap, state: &State) {
+    cookie(state).clear(headers);
 }
 
 /// Gives the cookie of a request again where it is time to: sessions slide, so cookies must too.
 /// Not with an answer that a shared cache may keep, the cookie included.
 pub fn renew(request: &HeaderMap, response: &mut HeaderMap, state: &State) {
-    let https = state.is_https();
-    if let Some(secret) = read(request, https)
+    if let Some(secret) = read(request, state)
         && !response.contains_key(header::SET_COOKIE)
         && !is_shared(response)
         && state.rooms.directory.renews_cookie(secret)
     {
-        set(response, secret, https);
+        set(response, secret, state);
         response.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     }
 }
@@ -95,10 +93,10 @@ pub fn is_not_kept(request: &HeaderMap) -> bool {
     csrf::is_led_from_here(request) && !request.contains_key(header::COOKIE)
 }
 
-const fn name(https: bool) -> &'static str {
-    if https { SESSION_COOKIE } else { SESSION_COOKIE_PLAIN }
+fn name(state: &State) -> &'static str {
+    if state.is_https() { SESSION_COOKIE } else { SESSION_COOKIE_PLAIN }
 }
 
-const fn cookie(https: bool) -> Cookie<'static> {
-    Cookie { name: name(https), path: "/", https }
+fn cookie(state: &State) -> Cookie<'static> {
+    Cookie { name: name(state), path: "/", https: state.is_https() }
 }

@@ -79,6 +79,6 @@ pub async fn delete_account(
     })
     .await?;
     let mut response = StatusCode::NO_CONTENT.into_response();
-    cookie::session::clear(response.headers_mut(), state.is_https());
+    cookie::session::clear(response.headers_mut(), &state);
     Ok(response)
 }

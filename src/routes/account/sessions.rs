@@ -89,7 +89,7 @@ pub async fn end_session(
     state.rooms.directory.end_session(caller.human, id).await?;
     let mut response = StatusCode::NO_CONTENT.into_response();
     if id == caller.session {
-        cookie::session::clear(response.headers_mut(), state.is_https());
+        cookie::session::clear(response.headers_mut(), &state);
     }
     Ok(response)
 }
@@ -109,6 +109,6 @@ pub async fn end_sessions(
 ) -> ApiResult<Response> {
     state.rooms.directory.sign_out_everywhere(caller.human).await?;
     let mut response = StatusCode::NO_CONTENT.into_response();
-    cookie::session::clear(response.headers_mut(), state.is_https());
+    cookie::session::clear(response.headers_mut(), &state);
     Ok(response)
 }

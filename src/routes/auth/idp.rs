@@ -85,6 +85,6 @@ pub async fn begin_idp(
         Err(error) => return failed(&state, &request, error, &flow.redirect_to),
     };
     let mut response = see_other(url.as_str())?;
-    cookie::idp::begin(&request, response.headers_mut(), secret.expose(), state.is_https());
+    cookie::idp::begin(&request, response.headers_mut(), secret.expose(), &state);
     Ok(response)
 }

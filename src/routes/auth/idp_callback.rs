@@ -69,7 +69,7 @@ pub async fn finish_idp(
             (failed(&state, &headers, error, &redirect_to)?, None)
         }
     };
-    cookie::idp::end(&headers, response.headers_mut(), &came, state.is_https());
+    cookie::idp::end(&headers, response.headers_mut(), &came, &state);
     if let Some(signed_in) = signed_in {
         cookie::session::begin(&headers, response.headers_mut(), &signed_in, &state).await;
     }
@@ -89,7 +89,7 @@ impl From<Error> for Failed {
 }
 
 async fn finish(state: &Shared, headers: &HeaderMap, query: Callback) -> Result<SignedIn, Failed> {
-    let began_here = |came: &&String| cookie::idp::began_here(headers, came, state.is_https());
+    let began_here = |came: &&String| cookie::idp::began_here(headers, came, state);
     let came = query.state.as_ref().filter(began_here);
     let came = came.ok_or_else(|| refused(
         "this sign-in did not begin in this browser, or the browser keeps no cookies of this site",

@@ -30,11 +30,10 @@ pub async fn logout(
     headers: HeaderMap,
     _: Nothing,
 ) -> ApiResult<Response> {
-    let https = state.is_https();
-    if let Some(secret) = session::read(&headers, https) {
+    if let Some(secret) = session::read(&headers, &state) {
         state.rooms.directory.sign_out(secret).await?;
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
-    session::clear(response.headers_mut(), https);
+    session::clear(response.headers_mut(), &state);
     Ok(response)
 }

@@ -176,7 +176,7 @@ async fn perform(context: &PageContext, fields: &Fields) -> ApiResult<Response> 
 
 fn signed_out(context: &PageContext, to: &str) -> ApiResult<Response> {
     let mut response = see_other(to)?;
-    cookie::session::clear(response.headers_mut(), context.state.is_https());
+    cookie::session::clear(response.headers_mut(), &context.state);
     Ok(response)
 }
 

@@ -59,7 +59,7 @@ pub(in crate::routes) fn visitor(
     state: &State,
     headers: &HeaderMap,
 ) -> Result<Option<SessionHolder>> {
-    match cookie::session::read(headers, state.is_https()) {
+    match cookie::session::read(headers, state) {
         Some(secret) => state.rooms.directory.session(secret),
         None => Ok(None),
     }

@@ -48,7 +48,7 @@ pub async fn submit(State(state): State<AppState>, request: Request) -> ApiResul
     let api = Api::from_request_parts(&mut parts, &state).await?;
     api.act(Method::POST, "/v1/auth/logout").await?;
     let mut response = see_other("/signed-out")?;
-    cookie::session::clear(response.headers_mut(), state.is_https());
+    cookie::session::clear(response.headers_mut(), &state);
     Ok(response)
 }
 
