@@ -23,7 +23,7 @@ use super::{
     scan::Scan,
     standing::standing,
 };
-use crate::{env::Env, registry::AppHandle};
+use crate::registry::AppHandle;
 
 /// What a list asks for.
 #[derive(Debug, Clone)]
@@ -78,20 +78,6 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// # Errors
-    /// Those of [`standing`] and [`check_readable`](rookery_domain::app::AppStatus::check_readable).
-    pub(crate) fn new(
-        env: &Env,
-        root: Arc<Root>,
-        caller: &Caller,
-        from_trash: bool,
-    ) -> Result<Self> {
-        let standing = standing(env, &root, caller, env.clock.now())?;
-        // No credential stands in for the owner of a closed app.
-        root.record.status.check_readable(standing.is_owner(), from_trash)?;
-        Ok(Self { root, standing })
-    }
-
     /// A number of everything the caller reads here and now; tokens are bound to it.
     pub(crate) fn rights(&self) -> u64 {
         read_rights(&self.standing, &self.root.manifest)
@@ -115,8 +101,16 @@ impl View {
 const LOOKS_MAX: usize = 2;
 
 impl AppHandle {
+    /// `caller` in front of the state that is published now.
+    ///
+    /// # Errors
+    /// Those of [`standing`] and [`check_readable`](rookery_domain::app::AppStatus::check_readable).
     pub(crate) async fn view(&self, caller: &Caller) -> Result<View> {
-        View::new(self.env(), self.root().await?, caller, self.from_trash)
+        let (env, root) = (self.env(), self.root().await?);
+        let standing = standing(env, &root, caller, env.clock.now())?;
+        // No credential stands in for the owner of a closed app.
+        root.record.status.check_readable(standing.is_owner(), self.from_trash)?;
+        Ok(View { root, standing })
     }
 
     /// One row by key.
