@@ -102,7 +102,8 @@ enum Order {
     Pause,
     Resume,
     Revoke,
-    Rotate(NewKey, KeepResponse<Key>),
+    /// To the key, from this time on.
+    Rotate(NewKey, Timestamp, KeepResponse<Key>),
 }
 
 /// The keys of an agent, the oldest first.
@@ -198,7 +199,7 @@ pub async fn revoke(db: &Db, agent: AgentId, key: KeyId) -> Result<bool> {
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn pause_all(db: &Db, agent: AgentId, owner: HumanId) -> Result<KeysOutcome> {
-    order(db, agent, owner, Order::Pause, Timestamp::default()).await
+    order(db, agent, owner, Order::Pause).await
 }
 
 /// Makes every paused key of a human's agent active again.
@@ -206,7 +207,7 @@ pub async fn pause_all(db: &Db, agent: AgentId, owner: HumanId) -> Result<KeysOu
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn resume_all(db: &Db, agent: AgentId, owner: HumanId) -> Result<KeysOutcome> {
-    order(db, agent, owner, Order::Resume, Timestamp::default()).await
+    order(db, agent, owner, Order::Resume).await
 }
 
 /// Revokes every key of a human's agent; a second time is `Done` too.
@@ -214,7 +215,7 @@ pub async fn resume_all(db: &Db, agent: AgentId, owner: HumanId) -> Result<KeysO
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn revoke_all(db: &Db, agent: AgentId, owner: HumanId) -> Result<KeysOutcome> {
-    order(db, agent, owner, Order::Revoke, Timestamp::default()).await
+    order(db, agent, owner, Order::Revoke).await
 }
 
 /// Replaces every key of a human's agent by `key`. A paused agent stays paused: rotating a leaked
@@ -230,17 +231,11 @@ pub async fn rotate_all(
     now: Timestamp,
     keep: KeepResponse<Key>,
 ) -> Result<KeysOutcome> {
-    order(db, agent, owner, Order::Rotate(key, keep), now).await
+    order(db, agent, owner, Order::Rotate(key, now, keep)).await
 }
 
-async fn order(
-    db: &Db,
-    agent: AgentId,
-    owner: HumanId,
-    order: Order,
-    now: Timestamp,
-) -> Result<KeysOutcome> {
-    db.transaction((agent, owner, order, now), |tx, (agent, owner, order, now)| {
+async fn order(db: &Db, agent: AgentId, owner: HumanId, order: Order) -> Result<KeysOutcome> {
+    db.transaction((agent, owner, order), |tx, (agent, owner, order)| {
         Box::pin(async move {
             match super::lock(tx, *agent).await? {
                 Some(found) if found.owner == Some(*owner) => {}
@@ -251,20 +246,14 @@ async fn order(
             if revoked && !matches!(order, Order::Revoke) {
                 return Ok(KeysOutcome::Revoked);
             }
-            apply(tx, *agent, order, &before, *now).await?;
+            apply(tx, *agent, order, &before).await?;
             in_tx(tx, *agent).await.map(KeysOutcome::Done)
         })
     })
     .await
 }
 
-async fn apply(
-    tx: &mut Tx,
-    agent: AgentId,
-    order: &Order,
-    before: &[Key],
-    now: Timestamp,
-) -> Result<()> {
+async fn apply(tx: &mut Tx, agent: AgentId, order: &Order, before: &[Key]) -> Result<()> {
     let change = match order {
         Order::Pause => "update agent_keys set state = 1 where agent = $1 and state = 0",
         Order::Resume => "update agent_keys set state = 0 where agent = $1 and state = 1",
@@ -273,10 +262,10 @@ async fn apply(
         }
     };
     tx.execute(change, args![agent]).await?;
-    if let Order::Rotate(key, keep) = order {
+    if let Order::Rotate(key, now, keep) = order {
         let active = before.iter().any(|key| key.state == KeyState::Active);
         let state = if active { KeyState::Active } else { KeyState::Paused };
-        let key = insert(tx, agent, key, state, now).await?;
+        let key = insert(tx, agent, key, state, *now).await?;
         keep.put(tx, &key).await?;
     }
     Ok(())
