@@ -218,13 +218,21 @@ impl Arriving {
         })
     }
 
-    /// Checks the app's own state; its owner may still read a closed one.
+    /// Checks that the app is in a state in which it lets visitors in.
     ///
     /// # Errors
     /// `soft_deleted`, `app_closed`.
-    pub fn check_state(&self, tier: Tier, reads: bool) -> Result<()> {
-        let status = self.app.record().status;
-        if reads { status.check_readable(tier == Tier::Owner, false) } else { status.check_live() }
+    pub fn check_live(&self) -> Result<()> {
+        self.app.record().status.check_live()
+    }
+
+    /// The same for a request by `method` of somebody of this `tier`: the owner may still read a closed
+    /// app.
+    fn check_state(&self, tier: Tier, method: &Method) -> Result<()> {
+        if tier == Tier::Owner && method.is_safe() {
+            return self.app.record().status.check_readable(true, false);
+        }
+        self.check_live()
     }
 
     /// The origin that the request came to: the custom domain that serves the app, or its own name.
@@ -322,7 +330,7 @@ impl FromRequestParts<AppState> for AnyVisitor {
         arriving.check_csrf(parts, state)?;
         let caller = caller.unwrap_or_else(|| arriving.nobody());
         let tier = arriving.admit(&caller).await?.tier;
-        arriving.check_state(tier, parts.method.is_safe())?;
+        arriving.check_state(tier, &parts.method)?;
         RequestContext::check_stray(parts)?;
         recheck::note::<Self>(parts);
         let participant = arriving.participant().cloned();
@@ -343,7 +351,7 @@ impl FromRequestParts<AppState> for Visitor {
         arriving.check_csrf(parts, state)?;
         let caller = arriving.caller_of(&participant);
         let tier = arriving.admit(&caller).await?.tier;
-        arriving.check_state(tier, parts.method.is_safe())?;
+        arriving.check_state(tier, &parts.method)?;
         RequestContext::check_stray(parts)?;
         if !state.rooms.directory.hold_visitor(&participant).await? {
             return Err(token_invalid().into());

@@ -3,9 +3,7 @@
 use axum::{extract::State, response::Response};
 use rookery_actors::directory::CameBy;
 use rookery_domain::{
-    Result,
-    access::Tier,
-    grants,
+    Result, grants,
     secret::{Secret, SecretKind},
 };
 
@@ -38,7 +36,7 @@ pub async fn grant(
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
     let show = |refusal| Ok(asker.refuse(&state, refusal));
-    if let Err(error) = arriving.check_state(Tier::Visitor, false) {
+    if let Err(error) = arriving.check_live() {
         return show(error.into());
     }
     if looking || is_link_preview(&asker.headers) {

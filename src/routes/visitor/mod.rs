@@ -62,7 +62,7 @@ async fn insider(arriving: &Arriving, headers: &HeaderMap) -> Result<Option<Insi
 /// origin sent it. Without a cookie too: another site must not choose who its visitor is here.
 fn asked_here(arriving: &Arriving, state: &AppState, headers: &HeaderMap) -> Result<()> {
     csrf::check(&Method::POST, headers, &arriving.origin(state))?;
-    arriving.check_state(Tier::Visitor, false)
+    arriving.check_live()
 }
 
 /// Who follows a link, and which, as far as a refusal depends on it.

@@ -6,7 +6,6 @@ use axum::{extract::State, response::Response};
 use rookery_actors::directory::{Arrival, CameBy};
 use rookery_domain::{
     Error, ErrorCode, Result,
-    access::Tier,
     previews::Preview,
     secret::{Secret, SecretKind},
 };
@@ -38,7 +37,7 @@ pub async fn preview(
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
     let show = |refusal| Ok(asker.refuse(&state, refusal));
-    if let Err(error) = arriving.check_state(Tier::Visitor, false) {
+    if let Err(error) = arriving.check_live() {
         return show(error.into());
     }
     let preview = match in_force(&arriving, &token).await {

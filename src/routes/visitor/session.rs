@@ -15,7 +15,7 @@ use rookery_actors::{
 };
 use rookery_domain::{
     ErrorCode, Timestamp,
-    access::{Standing, Tier},
+    access::Standing,
     id::AppId,
     principal::{Caller, Principal},
 };
@@ -136,13 +136,13 @@ pub async fn create(
         let caller = arriving.caller_of(participant);
         // One that the app is no longer open to is as good as none.
         if let Ok(standing) = arriving.admit(&caller).await {
-            arriving.check_state(standing.tier, false)?;
+            arriving.check_live()?;
             let made = record(&arriving.app, Some((participant, &caller)), &standing);
             return Ok(Json(made).into_response());
         }
     }
     let standing = arriving.app.standing(&arriving.nobody()).await?;
-    arriving.check_state(standing.tier, false)?;
+    arriving.check_live()?;
     let directory = &state.rooms.directory;
     let visit = directory.create_participant(arriving.app.id(), Arrival::Anonymous).await?;
     Ok(entered(&arriving, &state, &visit, &standing))
@@ -151,7 +151,7 @@ pub async fn create(
 /// Redeems a test-session token: whoever asks is the human that it was made for.
 async fn redeem(arriving: &Arriving, state: &AppState, token: &str) -> ApiResult<Response> {
     // A test session is the owner's, who writes to live apps only.
-    arriving.check_state(Tier::Owner, false)?;
+    arriving.check_live()?;
     let directory = &state.rooms.directory;
     let visit = directory.redeem_test_session(arriving.app.id(), token).await?;
     if arriving.by_cookie {

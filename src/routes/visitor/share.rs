@@ -3,7 +3,6 @@
 use axum::{extract::State, response::Response};
 use rookery_actors::directory::{Arrival, Participant};
 use rookery_domain::{
-    access::Tier,
     app::AppRecord,
     manifest::Visibility,
     secret::{Secret, SecretHash, SecretKind},
@@ -34,7 +33,7 @@ pub async fn share(
     Speculative(looking): Speculative,
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
-    if let Err(error) = arriving.check_state(Tier::Visitor, false) {
+    if let Err(error) = arriving.check_live() {
         return Ok(asker.refuse(&state, error.into()));
     }
     let record = arriving.app.record();
