@@ -6,7 +6,7 @@
 //! one was fenced, a small one is made to find out, at most one a second however many ask. A database
 //! that was taken over does not come back, whatever can still be written to it.
 
-use std::time::Duration;
+use std::{fmt::Display, time::Duration};
 
 use rookery_domain::{Error, Result};
 use rookery_storage::probe;
@@ -149,11 +149,11 @@ async fn look_closer(state: &State, committed: bool) -> Result<bool> {
         }
         writer.is_superseded().await
     });
+    let cannot =
+        |cause: &dyn Display| Error::unavailable("a commit cannot be made now").caused_by(cause);
     match tokio::time::timeout(PROBE_MAX, looked).await {
-        Ok(Ok(Ok(superseded))) => Ok(superseded),
-        Ok(Ok(Err(error))) => {
-            Err(Error::unavailable("a commit cannot be made now").caused_by(error))
-        }
-        Ok(Err(_)) | Err(_) => Err(Error::unavailable("a commit takes too long")),
+        Ok(Ok(looked)) => looked.map_err(|error| cannot(&error)),
+        Ok(Err(panicked)) => Err(cannot(&panicked)),
+        Err(_) => Err(Error::unavailable("a commit takes too long")),
     }
 }
