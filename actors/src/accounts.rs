@@ -78,15 +78,16 @@ impl Account {
     }
 }
 
-/// `rows` and `n` more; `None` where these are more than `rows_max` together.
+/// `rows` and `n` more; `None` where these are more than `rows_max` together. No more are always fine: an
+/// account may hold too many since its limit was lowered.
 fn with_more(rows: i64, n: u64, rows_max: u64) -> Option<i64> {
     let after = rows.saturating_add_unsigned(n);
-    (after <= i64::try_from(rows_max).unwrap_or(i64::MAX)).then_some(after)
+    (n == 0 || after <= i64::try_from(rows_max).unwrap_or(i64::MAX)).then_some(after)
 }
 
 fn exceeded(n: u64, rows_max: u64) -> Error {
     let message = match n {
-        ..=1 => format!("the account's apps hold {rows_max} rows together, which is its limit"),
+        ..=1 => format!("the account's apps may hold {rows_max} rows together, and do"),
         n => format!("{n} more rows do not fit: the account's apps may hold {rows_max} together"),
     };
     Error::new(ErrorCode::AccountQuotaExceeded, message)

@@ -174,7 +174,13 @@ impl TestServer {
 
     /// Drains the server and starts another one on the same data, at the same time of its clock.
     pub async fn restart(self) -> Self {
-        let Self { directory, client, server, config, data, probes, database } = self;
+        self.restart_with(|_| {}).await
+    }
+
+    /// As [`Self::restart`], with settings that were changed meanwhile.
+    pub async fn restart_with(self, change: impl FnOnce(&mut Config)) -> Self {
+        let Self { directory, client, server, mut config, data, probes, database } = self;
+        change(&mut config);
         let clock = server.state().clock.clone();
         server.stop().await;
         // It holds the first server's apps; who was known with probes is known again.

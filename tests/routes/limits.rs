@@ -3,7 +3,7 @@
 use futures::future::join_all;
 use reqwest::Method;
 use rookery_domain::ErrorCode;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::rows::{OWNER, Rows};
 use crate::harness::{Answer, TestServer};
@@ -71,6 +71,31 @@ async fn an_app_holds_so_many_bytes_and_what_shrinks_is_let_through() {
     let error = rows.post("entries/batch", atomic).await.error(ErrorCode::AppQuotaExceeded);
     assert_eq!(error["details"]["index"], 1);
     assert_eq!(rows.get("entries/count").await.expect(200)["count"], 2);
+}
+
+#[tokio::test]
+async fn an_account_above_a_lowered_limit_makes_apps_that_need_no_room() {
+    let rows = Rows::start().await;
+    for n in 0..3 {
+        rows.row("entries", &format!("k{n}"), json!({})).await;
+    }
+    let rows = rows.restart_with(|config| config.limits.max_rows_per_account = 1).await;
+    let owner = rows.key(OWNER);
+    let empty = json!({"html": "<p>empty"});
+    for path in ["/v1/apps?dry_run=true", "/v1/apps"] {
+        let made = rows.server.send(Method::POST, owner, path, &empty).await;
+        assert!(made.status < 300, "{}", made.text);
+    }
+    let made = rows.server.send(Method::POST, owner, "/v1/apps", &empty).await.expect(201);
+    let app = format!("/v1/apps/{}", made["id"].as_str().expect("an id"));
+    rows.server.send(Method::DELETE, owner, &app, &Value::Null).await;
+    rows.server
+        .send(Method::POST, owner, &format!("{app}/restore"), &Value::Null)
+        .await
+        .expect(200);
+    let refused = rows.post("entries", json!({"data": {}})).await;
+    let error = refused.error(ErrorCode::AccountQuotaExceeded);
+    assert!(error["message"].to_string().contains("may hold 1 rows together"), "{error}");
 }
 
 #[tokio::test]

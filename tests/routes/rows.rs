@@ -2,6 +2,7 @@
 //! and a stranger.
 
 use reqwest::{Method, RequestBuilder};
+use rookery::config::Config;
 use rookery_actors::control::{Bundle, CreateApp};
 use rookery_domain::{
     Principal, Timestamp,
@@ -117,6 +118,11 @@ impl Rows {
     /// Stops the server and starts another one on its data.
     pub async fn restart(self) -> Self {
         Self { server: self.server.restart().await, ..self }
+    }
+
+    /// As [`Self::restart`], with settings that were changed meanwhile.
+    pub async fn restart_with(self, change: impl FnOnce(&mut Config)) -> Self {
+        Self { server: self.server.restart_with(change).await, ..self }
     }
 
     /// The key of one of the agents.
