@@ -1,10 +1,11 @@
 //! Retention bounds: the author's, the owner's, and what pruning would take.
 
 use reqwest::Method;
+use rookery_actors::WorkerKind;
 use rookery_domain::{ErrorCode, time::DAY_S};
 use serde_json::json;
 
-use super::rows::{Rows, STRANGER};
+use super::rows::{OWNER, Rows, STRANGER};
 use crate::harness::Answer;
 
 #[tokio::test]
@@ -44,6 +45,21 @@ async fn the_impact_is_counted_and_a_dry_run_changes_nothing() {
     assert_eq!(dry["prune"]["rows"], 3);
     assert_eq!(rows.get("kept/retention").await.expect(200), before);
     assert_eq!(rows.get("kept/count").await.expect(200)["count"], 4);
+}
+
+#[tokio::test]
+async fn of_an_app_in_the_trash_nothing_will_be_pruned() {
+    let rows = Rows::start().await;
+    for n in 0..3 {
+        rows.row("kept", &format!("k{n}"), json!({})).await;
+    }
+    let app = format!("/v1/apps/{}", rows.app);
+    let call = |method| rows.server.request(method, &app).bearer_auth(rows.key(OWNER));
+    assert_eq!(Answer::of(call(Method::DELETE)).await.status, 204);
+    let shown = rows.get("kept/retention?include_deleted=true").await.expect(200);
+    assert_eq!(shown["prune"], json!({"rows": 1, "next_run_at": null}));
+    rows.server.round(WorkerKind::RowRetention).await;
+    assert_eq!(rows.get("kept/count?include_deleted=true").await.expect(200)["count"], 3);
 }
 
 #[tokio::test]

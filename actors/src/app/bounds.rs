@@ -3,6 +3,7 @@
 
 use rookery_domain::{
     Error, Result, Timestamp,
+    app::AppStatus,
     manifest::Retention,
     principal::Caller,
     retention::{self, RetentionPatch},
@@ -25,7 +26,7 @@ pub struct RetentionState {
     pub effective: Retention,
     /// Rows beyond it now.
     pub due: u64,
-    /// When pruning will next find a row to take.
+    /// When pruning will next find a row to take, as long as the app is live.
     pub next_run_at: Option<Timestamp>,
 }
 
@@ -76,6 +77,9 @@ fn state(
     let effective = retention::effective(author, owner);
     let created = || state.rows.iter().map(|row| row.created_at);
     let due = retention::rows_due(effective, now, state.rows.len() as u64, created());
-    let next_run_at = retention::next_run(effective, now, due, created().next());
+    // Of an app in the trash, or one that is closed, nothing is pruned.
+    let is_live = view.root.record.status == AppStatus::Live;
+    let next_run_at =
+        is_live.then(|| retention::next_run(effective, now, due, created().next())).flatten();
     Ok(RetentionState { author, owner, effective, due, next_run_at })
 }

@@ -70,7 +70,7 @@ impl From<Retention> for Bounds {
 pub struct Prune {
     /// Rows beyond the bounds.
     rows: u64,
-    /// When pruning will next find a row to take; null when it will not.
+    /// When pruning will next find a row to take; null when it will not, and for an app in the trash.
     #[schema(value_type = Option<String>, format = DateTime)]
     next_run_at: Option<Timestamp>,
 }
