@@ -11,7 +11,11 @@ use rookery_domain::{
     time::{Clock, DAY_S},
 };
 use rookery_storage::{log_throttle::LogThrottle, offload::Offload};
-use tokio::{runtime::Handle, sync::Semaphore, time::Instant};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, Semaphore},
+    time::Instant,
+};
 
 use crate::{
     accounts::Accounts, meters::Collector, observe::Observer, orgs::OrgRoles, store::AppStore,
@@ -121,6 +125,8 @@ pub(crate) struct Env {
     pub(crate) deciding: Offload,
     /// Permits for lists of trash, which is in storage alone.
     pub(crate) trash: Offload,
+    /// An app has more in its trash than that has room for.
+    pub(crate) trash_overfull: Notify,
     /// Permits for deploys that hold detached rows.
     pub(crate) detached_permits: Arc<Semaphore>,
     /// Lines of commits that come to nothing.

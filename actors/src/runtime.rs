@@ -4,7 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{limits::Limits, sealed::ServerKey, time::Clock};
 use rookery_storage::{Db, StorageError, log_throttle::LogThrottle, offload::Offload};
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::{
+    sync::{Notify, Semaphore},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -29,6 +32,9 @@ const DRAIN_MAX: Duration = Duration::from_secs(8);
 const WARNINGS_PER_SECOND_MAX: u32 = 10;
 /// Pause between two looks at a writer that keeps dying.
 const MEND_PAUSE: Duration = Duration::from_millis(100);
+
+/// Pause between two sweeps that are asked for.
+const SWEEP_PAUSE: Duration = Duration::from_secs(1);
 
 /// Why the runtime could not start.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +76,7 @@ impl Runtime {
         let context = Context::new(apps.clone(), control.clone(), db, broken.clone());
         let workers = tree.start_workers(context).await?;
         tokio::spawn(watch_meters(workers.clone(), apps.clone()));
+        tokio::spawn(watch_trash(workers.clone(), apps.clone()));
         tokio::spawn(watch_writer(store, workers.clone(), apps.clone(), broken.clone()));
         Ok(Self { tree, apps, control, workers, broken })
     }
@@ -171,6 +178,7 @@ pub(crate) async fn start_apps(
         scanning: Offload::new(patience),
         deciding: Offload::new(patience),
         trash: Offload::with_permits(TRASH_PERMITS, patience),
+        trash_overfull: Notify::new(),
         detached_permits: Arc::new(Semaphore::new(DETACHED_PERMITS)),
         observer,
         collector: Collector::default(),
@@ -192,6 +200,26 @@ async fn watch_meters(workers: Arc<Workers>, apps: Apps) {
         if workers.run(WorkerKind::Metering).await.is_err() {
             tokio::time::sleep(MEND_PAUSE).await;
         }
+    }
+}
+
+/// Has the sweeper come where an app's trash has more than its room, without waiting for its time. Its
+/// pauses are for the other writers, as between rounds that a bound cut short.
+async fn watch_trash(workers: Arc<Workers>, apps: Apps) {
+    let (env, stopping) = (&apps.inner.env, &apps.inner.stopping);
+    if !env.options.timed_rounds {
+        return;
+    }
+    loop {
+        tokio::select! {
+            () = env.trash_overfull.notified() => {}
+            () = stopping.cancelled() => return,
+        }
+        // A failure is logged there; whoever writes to such an app asks again.
+        while workers.run(WorkerKind::Sweeper).await.is_ok_and(|done| done > 0) {
+            tokio::time::sleep(SWEEP_PAUSE).await;
+        }
+        tokio::time::sleep(SWEEP_PAUSE).await;
     }
 }
 

@@ -214,9 +214,10 @@ fn portion(rows: impl IntoIterator<Item = Weighed>) -> Vec<DueRow> {
     rows.into_iter().take_while(fits).map(|weighed| weighed.row).collect()
 }
 
-/// Rows of all apps that went to the trash before this time, the oldest first, behind `after`, at
-/// most `limit`, [`TRASH_PAGE_MAX`] and [`DUE_BYTES_MAX`]. Their apps' actors decide, and submit them as
-/// purged. A row that cannot be read is left out and logged.
+/// Rows of all apps, those in the trash and closed ones included, that went to the trash before this
+/// time, the oldest first, behind `after`, at most `limit`, [`TRASH_PAGE_MAX`] and
+/// [`DUE_BYTES_MAX`]. Their apps' actors decide, and submit them as purged. A row that cannot be read
+/// is left out and logged.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -235,7 +236,7 @@ pub async fn due_for_purge(
              cast(coalesce(octet_length(data), 0) as bigint) from rows \
              where state = 1 and state_at < $1 and state_at >= $2 \
              and (state_at, app_id, collection, key) > ($2, $3, $4, $5) \
-             and exists (select 1 from apps where apps.id = rows.app_id and apps.status = 0) \
+             and exists (select 1 from apps where apps.id = rows.app_id and apps.status <> 3) \
              order by state_at, app_id, collection, key limit $6",
             args![before, since, app, collection, key, limit.min(TRASH_PAGE_MAX)],
         )
@@ -265,7 +266,7 @@ pub async fn overfull(
     let after = after.map_or([0; 16], |id| id.uuid().into_bytes());
     db.column(
         "select h.app_id from app_head h join apps a on a.id = h.app_id
-         where (h.trashed > $1 or h.trashed_bytes > $2) and a.status = 0
+         where (h.trashed > $1 or h.trashed_bytes > $2) and a.status <> 3
            and h.app_id > $3
          order by h.app_id limit $4",
         args![rows_max, bytes_max, after, limit],

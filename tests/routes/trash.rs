@@ -1,11 +1,12 @@
 //! The room that the trash of an app has: it is none of the app's, and it ends.
 
+use reqwest::Method;
 use rookery_actors::WorkerKind;
-use rookery_domain::ErrorCode;
+use rookery_domain::{ErrorCode, time::DAY_S};
 use serde_json::{Value, json};
 
 use super::rows::{OWNER, Rows};
-use crate::harness::{TestServer, keys};
+use crate::harness::{Answer, TestServer, keys};
 
 /// An app of 1,000 bytes, which has room for as many in its trash.
 async fn small() -> Rows {
@@ -28,6 +29,11 @@ async fn usage(rows: &Rows) -> (u64, u64) {
 async fn trash(rows: &Rows) -> Vec<String> {
     let page = rows.get("entries/deleted").await.expect(200);
     keys(&page).into_iter().map(str::to_owned).collect()
+}
+
+fn count_of(page: &Value, kind: &str) -> usize {
+    let events = page["events"].as_array().expect("events");
+    events.iter().filter(|event| event["type"] == kind).count()
 }
 
 /// Makes rows of 300 bytes and throws them away, a second apart.
@@ -88,12 +94,57 @@ async fn what_is_thrown_away_faster_than_it_is_swept_counts() {
     throw_away(&rows, ["k0", "k1", "k2", "k3", "k4", "k5", "k6"]).await;
     // 2,100 bytes are 100 more than twice the room.
     let big = json!({"key": "kk", "data": sized(950)});
-    let error = rows.post("entries", big.clone()).await.error(ErrorCode::AppQuotaExceeded);
+    let refused = rows.post("entries", big.clone()).await;
+    let error = refused.error_of_its_own(ErrorCode::AppQuotaExceeded);
     assert_eq!(error["details"]["dimension"], "storage_bytes");
+    assert!(
+        error["message"].to_string().contains("deleted faster than it is destroyed"),
+        "{error}"
+    );
+    assert!(error["hint"].to_string().contains("try again in some seconds"), "{error}");
     rows.row("entries", "ok", sized(900)).await;
     rows.delete("entries/ok/purge").await.expect(200);
     rows.server.round(WorkerKind::Sweeper).await;
     rows.post("entries", big).await.expect(201);
+}
+
+#[tokio::test]
+async fn the_sweeper_comes_by_itself_where_a_trash_is_overfull() {
+    let builder = TestServer::builder().set("MAX_STORAGE_BYTES_PER_APP", "1000");
+    let rows = Rows::on(builder.with_timed_rounds()).await;
+    let since = rows.now().await;
+    throw_away(&rows, ["k0", "k1", "k2", "k3", "k4", "k5"]).await;
+    // The feed tells; nobody asks for a round.
+    let purged = rows.feed(&format!("?since={since}&wait=20&limit=100")).await.expect(200);
+    let mut cursor = purged["cursor"].clone();
+    let mut left = 3 - count_of(&purged, "row.purged");
+    while left > 0 {
+        let next = cursor.as_str().expect("a cursor");
+        let page = rows.feed(&format!("?since={next}&wait=20")).await.expect(200);
+        assert_ne!(page["events"], json!([]), "nobody came");
+        left -= count_of(&page, "row.purged");
+        cursor = page["cursor"].clone();
+    }
+    assert_eq!(trash(&rows).await, ["k5", "k4", "k3"]);
+}
+
+#[tokio::test]
+async fn rows_in_the_trash_of_an_app_that_is_closed_or_deleted_itself_are_destroyed_in_time() {
+    let rows = Rows::start().await;
+    rows.row("entries", "k0", json!({})).await;
+    rows.delete("entries/k0").await.expect(200);
+    let close = rows.server.ops(Method::POST, &format!("/ops/apps/{}/close", rows.app));
+    Answer::of(close).await.expect(200);
+    let kept = async || {
+        let app = rows.server.get_as(rows.key(OWNER), &format!("/v1/apps/{}", rows.app)).await;
+        let collections = app.expect(200)["collections"].clone();
+        let deleted = |one: &Value| one["deleted_count"].as_u64().expect("a number");
+        collections.as_array().expect("collections").iter().map(deleted).sum::<u64>()
+    };
+    assert_eq!(kept().await, 1);
+    rows.pass_seconds(31 * DAY_S);
+    rows.server.round(WorkerKind::Sweeper).await;
+    assert_eq!(kept().await, 0);
 }
 
 #[tokio::test]

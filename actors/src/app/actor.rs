@@ -8,7 +8,8 @@ use std::{collections::VecDeque, sync::Arc};
 use arc_swap::ArcSwap;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use rookery_domain::{
-    Error, Result, app::AppStatus, meters::Flow, principal::Caller, timezone::Zone, transfers,
+    Error, Result, app::AppStatus, limits::AppsMax, meters::Flow, principal::Caller,
+    timezone::Zone, transfers,
 };
 use rookery_storage::commit::{Abort, IdempotencyWrite, Outcome};
 use tokio::time::Instant;
@@ -268,7 +269,7 @@ impl App {
                 if let Some(skipped) = self.env.warnings.take() {
                     warn!(app.id = %self.slot.id, ?abort, skipped, "a commit was not applied");
                 }
-                let (apps_max, alone) = (self.env.limits.max_apps_per_account, in_flight.alone);
+                let (apps_max, alone) = (self.env.limits.apps_max(), in_flight.alone);
                 self.fail(in_flight, || aborted(&abort, alone, apps_max));
                 self.unstash(myself);
             }
@@ -432,16 +433,16 @@ fn refuse(replies: impl IntoIterator<Item = (ReplyPort, Result<Reply>)>, why: im
 
 /// What the requests of a group that was not applied are told. Storage refuses a group only because
 /// of a request that has it to itself, so that one alone hears why.
-fn aborted(abort: &Abort, alone: bool, apps_max: u64) -> Error {
+fn aborted(abort: &Abort, alone: bool, apps_max: AppsMax) -> Error {
     match abort {
         Abort::OfferGone if alone => transfers::no_such_offer(),
         Abort::AccountClosed if alone => account_closed(),
-        Abort::AccountFull if alone => too_many_apps(apps_max),
+        Abort::AccountFull(of) if alone => too_many_apps(*of, apps_max),
         Abort::Full => Error::unavailable("no space is left to write to"),
         Abort::Refused(why) => {
             Error::unavailable("the write could not be made durable").caused_by(why)
         }
-        Abort::OfferGone | Abort::AccountClosed | Abort::AccountFull | Abort::Fenced => {
+        Abort::OfferGone | Abort::AccountClosed | Abort::AccountFull(_) | Abort::Fenced => {
             Error::unavailable("the write could not be made durable")
         }
     }

@@ -19,6 +19,7 @@ use rookery_storage::{
     apps::{
         self, CollectionCounts, KeptCounts,
         create::{self, CreateOutcome, NewApp},
+        room::{self, FullOf},
     },
     commit::Totals,
     idempotency::global::{self, NewResponse},
@@ -39,9 +40,13 @@ const SLUGS_TRIED_MAX: usize = 8;
 
 /// What is done about a slug that an app in one's own trash has.
 const IN_TRASH: &str = "Restore the app at details.app with POST /v1/apps/:id/restore, purge it to free its slug, or choose another slug.";
+/// What is done about a slug that an app of one's own has whose time in the trash is over.
+const OVER: &str = "It is free for your account as soon as the app is destroyed, within ten minutes: try again then, or choose another slug.";
 /// What is done about a slug that a closed app of one's own has.
 const OF_CLOSED: &str =
     "Choose another slug: the app at details.app stays closed, and keeps its own.";
+/// What is done about apps in the trash that count.
+const TRASH_FULL: &str = "Purge apps in the trash with POST /v1/apps/:id/purge: GET /v1/apps?status=deleted lists them. Deleting another one would only move it there.";
 /// What is done about a slug that an app of one's own has.
 const IN_USE: &str =
     "Deploy over the app at details.app with POST /v1/apps/:id/versions, or choose another slug.";
@@ -143,7 +148,17 @@ impl Control {
     /// for an idempotency key used with another body.
     pub async fn create(&self, request: CreateApp) -> Result<Idempotent<Created>> {
         let control = self.clone();
-        to_the_end(async move { control.make(request).await }).await
+        to_the_end(async move {
+            let key = request.idempotency.as_ref().map(|keep| keep.request);
+            // The same request twice at once must not stand in its own way: its rows are reserved
+            // before anybody can see its answer.
+            let _held = match &key {
+                Some(key) => Some(control.creating.hold(key).await),
+                None => None,
+            };
+            control.make(request).await
+        })
+        .await
     }
 
     async fn make(&self, mut request: CreateApp) -> Result<Idempotent<Created>> {
@@ -234,8 +249,9 @@ impl Control {
         let limits = &self.env().limits;
         self.check_slug(request).await?;
         seeds.check_room(limits)?;
-        if !apps::has_room(&self.db, request.owner, limits.apps_max()).await? {
-            return Err(too_many_apps(limits.max_apps_per_account));
+        let (app, apps_max) = (prepared.record.id, limits.apps_max());
+        if let Some(of) = room::lacking(&self.db, request.owner, app, apps_max).await? {
+            return Err(too_many_apps(of, apps_max));
         }
         let env = self.env();
         let account = env.accounts.get(request.owner, &*env.store).await?;
@@ -252,12 +268,15 @@ impl Control {
     /// What is said of a slug that an app has; which one, to whoever acts as its owner.
     async fn taken(&self, slug: &str, owner: HumanId) -> Error {
         let error = |message| Error::new(ErrorCode::SlugTaken, message);
-        let found = self.apps.find(slug).await.map(|app| app.record());
+        let found = self.apps.whatever_its_status(slug).await.map(|app| app.record());
         let own = found.ok().filter(|record| {
             *record.slug == *slug
                 && self.env().orgs.acts_as_owner(record, Some(owner)).unwrap_or(false)
         });
         let (what, hint, app) = match own {
+            Some(app) if app.is_over(self.env().clock.now()) => {
+                ("an app of yours whose time in the trash is over", OVER, app)
+            }
             Some(app) if app.status == AppStatus::Live => ("an app of yours", IN_USE, app),
             Some(app) if app.status == AppStatus::Deleted => {
                 ("an app in your trash", IN_TRASH, app)
@@ -297,7 +316,7 @@ impl Control {
         let env = self.env();
         let (apps_max, rows_max) = (env.limits.apps_max(), env.limits.max_rows_per_account);
         if let Err(taken) = self.check_slug(&request).await {
-            // By this very request, perhaps, which came twice at once.
+            // By this very request, perhaps, which another server was sent.
             return self.first_response(&request).await?.map(Idempotent::Replayed).ok_or(taken);
         }
         prepared.seeds.check_room(&env.limits)?;
@@ -328,7 +347,7 @@ impl Control {
                     return Err(self.taken(&prepared.record.slug, request.owner).await);
                 }
                 CreateOutcome::SlugTaken => {}
-                CreateOutcome::QuotaReached => return Err(too_many_apps(apps_max.kept)),
+                CreateOutcome::QuotaReached(of) => return Err(too_many_apps(of, apps_max)),
                 CreateOutcome::NoSuchAccount => return Err(account_closed()),
                 CreateOutcome::Answered(first) => {
                     // Only a request with a key is answered so.
@@ -362,10 +381,18 @@ pub(crate) fn account_closed() -> Error {
     Error::new(ErrorCode::Forbidden, "the account that owns the app is closed")
 }
 
-pub(crate) fn too_many_apps(max: u64) -> Error {
-    Error::new(
-        ErrorCode::AccountQuotaExceeded,
-        format!("the account has {max} apps, which is its limit"),
-    )
-    .with_details(json!({"dimension": "apps", "limit": max}))
+/// What is said of an account that has no room for one more app, because it is full of `of`.
+pub(crate) fn too_many_apps(of: FullOf, max: AppsMax) -> Error {
+    let AppsMax { kept, trashed } = max;
+    let refused = |message| {
+        Error::new(ErrorCode::AccountQuotaExceeded, message)
+            .with_details(json!({"dimension": "apps", "limit": kept}))
+    };
+    match of {
+        FullOf::Apps => refused(format!("the account has {kept} apps, which is its limit")),
+        FullOf::Trash => refused(format!(
+            "the account may have {kept} apps, and those in its trash beyond {trashed} count too"
+        ))
+        .with_hint(TRASH_FULL),
+    }
 }

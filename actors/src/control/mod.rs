@@ -41,7 +41,7 @@ use rookery_domain::{
 use rookery_storage::Db;
 pub use rookery_storage::{apps::AppsOf, transfers::TransferContents};
 
-use crate::{domains::Domains, env::Env, registry::Apps, task::to_the_end};
+use crate::{domains::Domains, env::Env, key_locks::KeyLocks, registry::Apps, task::to_the_end};
 
 /// The operations on apps that need more than the app. Cheap to clone.
 #[derive(Clone)]
@@ -50,11 +50,13 @@ pub struct Control {
     pub(crate) db: Db,
     pub(crate) domains: Domains,
     advisories: Arc<advisories::Cache>,
+    /// The keys of creations under way.
+    creating: Arc<KeyLocks>,
 }
 
 impl Control {
     pub(crate) fn new(apps: Apps, db: Db, domains: Domains) -> Self {
-        Self { apps, db, domains, advisories: Arc::default() }
+        Self { apps, db, domains, advisories: Arc::default(), creating: Arc::default() }
     }
 
     pub(crate) fn env(&self) -> &Arc<Env> {

@@ -253,12 +253,13 @@ impl Seeds {
         manifest.collections.keys().map(of).collect()
     }
 
-    /// What the rows tell about what they hold.
+    /// What the rows tell about what they hold: the newest, as in the report on an app that is there.
     pub(super) fn evidence(&self) -> BTreeMap<Arc<str>, Evidence> {
         let of = |(name, count): (&Arc<str>, &u64)| {
             let values: Vec<Value> = self
                 .rows
                 .iter()
+                .rev()
                 .filter(|write| write.collection == *name)
                 .take(SAMPLE_ROWS_MAX as usize)
                 .filter_map(|write| serde_json::from_str(write.row.data()).ok())

@@ -13,7 +13,7 @@ use rookery_domain::{
     transfers::{check_addressee, no_such_offer},
 };
 use rookery_storage::{
-    apps,
+    apps::room,
     humans::Human,
     idempotency::KeepResponse,
     transfers::{self, OfferOutcome, Transfer, TransferContents},
@@ -185,8 +185,8 @@ impl Control {
             // what is known to fail.
             app.record().status.check_live()?;
             let apps_max = env.limits.apps_max();
-            if !apps::has_room(&control.db, human.id, apps_max).await? {
-                return Err(too_many_apps(apps_max.kept));
+            if let Some(of) = room::lacking(&control.db, human.id, app.id(), apps_max).await? {
+                return Err(too_many_apps(of, apps_max));
             }
             // Counted from storage before the app can be among its apps there.
             let account = env.accounts.get(human.id, &*env.store).await?;

@@ -12,10 +12,10 @@ use rookery_storage::Db;
 use tokio::sync::Semaphore;
 
 use super::{
-    DirectoryOptions, credentials::Known, fresh::Fresh, guesses::Guesses, idempotency::KeyLocks,
-    memory::Memory, mutation::Mutation, participants::Cache, touches::Touches,
+    DirectoryOptions, credentials::Known, fresh::Fresh, guesses::Guesses, memory::Memory,
+    mutation::Mutation, participants::Cache, touches::Touches,
 };
-use crate::{Runtime, observe::Observer, orgs::OrgRoles};
+use crate::{Runtime, key_locks::KeyLocks, observe::Observer, orgs::OrgRoles};
 
 /// Changes that may wait for the actor at a time.
 const MUTATIONS_MAX: usize = 1_024;

@@ -1,28 +1,15 @@
 //! `Idempotency-Key` on routes of no app: the first response is kept and given again.
 
-use std::{future::Future, sync::Arc};
+use std::future::Future;
 
 use rookery_domain::{
     Result,
     idempotency::{Idempotent, IdempotentRequest, StoredResponse},
 };
 use rookery_storage::idempotency::{KeepResponse, global};
-use tokio::sync::Mutex;
 
 use super::Directory;
 use crate::task::to_the_end;
-
-/// Locks that requests share by their keys: as many of different keys may be answered side by side.
-const KEY_LOCKS: usize = 64;
-
-/// Requests of one key hold one lock, one at a time.
-pub(super) struct KeyLocks([Arc<Mutex<()>>; KEY_LOCKS]);
-
-impl Default for KeyLocks {
-    fn default() -> Self {
-        Self(std::array::from_fn(|_| Arc::default()))
-    }
-}
 
 impl Directory {
     /// Runs `make`, which hands its [`KeepResponse`] to the transaction; or answers as the same request was
@@ -48,8 +35,7 @@ impl Directory {
                 return make(KeepResponse::nothing()).await.map(Idempotent::Fresh);
             };
             let core = &this.core;
-            let lock = usize::from(request.scope[0]) % KEY_LOCKS;
-            let _held = core.key_locks.0[lock].lock().await;
+            let _held = core.key_locks.hold(&request).await;
             let now = core.now();
             if let Some(first) = global::find(&core.db, request.scope, now).await? {
                 return first.replay_for(&request).map(Idempotent::Replayed);

@@ -7,7 +7,10 @@ use rookery_domain::{
     app::AppRecord, event::Event, id::AppId, idempotency::FirstResponse, limits::AppsMax, row::Row,
 };
 
-use super::KeptCounts;
+use super::{
+    KeptCounts,
+    room::{self, FullOf},
+};
 use crate::{
     commit::{RowWrite, Totals, events_bytes},
     db::{Args, Db, Tx, args},
@@ -47,8 +50,8 @@ pub enum CreateOutcome {
     Created,
     /// Another app has the slug, a deleted one included; or it was an app's of another account.
     SlugTaken,
-    /// The account has as many apps as it may.
-    QuotaReached,
+    /// The account has no room for it: what it is full of.
+    QuotaReached(FullOf),
     /// There is no such open account.
     NoSuchAccount,
     /// The idempotency key was answered before: with this.
@@ -85,9 +88,8 @@ async fn decide(tx: &mut Tx, app: &NewApp) -> Result<CreateOutcome> {
     {
         return Ok(CreateOutcome::Answered(first));
     }
-    let AppsMax { kept, trashed } = app.apps_max;
-    if !tx.exists(super::ROOM, args![record.owner, trashed, kept]).await? {
-        return Ok(CreateOutcome::QuotaReached);
+    if let Some(full) = room::lacking_in(tx, record.owner, record.id, app.apps_max).await? {
+        return Ok(CreateOutcome::QuotaReached(full));
     }
     // In this order: an app that was destroyed meanwhile has left its slug before it is free.
     let is_free = insert_record(tx, record, app.bounded).await?

@@ -6,11 +6,11 @@ mod head;
 mod list;
 pub mod purge;
 pub(crate) mod record;
+pub mod room;
 
 use rookery_domain::{
     app::AppRecord,
     id::{AppId, HumanId},
-    limits::AppsMax,
 };
 
 use crate::{
@@ -52,22 +52,6 @@ pub struct AccountSums {
 }
 
 record!(AccountSums: apps, rows, bytes);
-
-/// A row, when an account has room for one more app. `$1` the account, `$2` and `$3` the
-/// [`AppsMax`]: of apps in the trash, and of others.
-pub(crate) const ROOM: &str = "select 1 where
-     (select count(*) from apps where owner = $1 and status in (0, 2))
-     + (select case when count(*) > $2 then count(*) - $2 else 0 end
-        from apps where owner = $1 and status = 1) < $3";
-
-/// Whether an account has room for one more app, as far as it can be seen beforehand: whatever
-/// adds one asks again in its transaction.
-///
-/// # Errors
-/// Any [`crate::StorageError`].
-pub async fn has_room(db: &Db, owner: HumanId, max: AppsMax) -> Result<bool> {
-    db.exists(ROOM, args![owner, max.trashed, max.kept]).await
-}
 
 /// A row, when a slug was that of a destroyed app which another account owned last. `$1` the slug, `$2`
 /// the account.

@@ -15,7 +15,7 @@ pub use self::writes::{
     AccessWrite, AppWrite, ENTRY_BYTES, IdempotencyWrite, RowWrite, Scrub, SpentChallenge, Writes,
     WritesMark,
 };
-use crate::apps::KeptCounts;
+use crate::apps::{KeptCounts, room::FullOf};
 
 /// Which process start may write: drawn at start from a counter in the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,8 +95,8 @@ pub enum Abort {
     OfferGone,
     /// The account that an [`AppWrite`] adds an app to is closed.
     AccountClosed,
-    /// The account that an [`AppWrite`] adds an app to has as many as it may.
-    AccountFull,
+    /// The account that an [`AppWrite`] adds an app to has no room for it: what it is full of.
+    AccountFull(FullOf),
     /// The database refused a statement, or could not be reached before anything was sent.
     Refused(String),
 }

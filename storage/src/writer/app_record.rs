@@ -8,7 +8,7 @@ use rookery_domain::id::AppId;
 
 use super::bound::Bound;
 use crate::{
-    apps,
+    apps::room,
     commit::{Abort, AppWrite},
     db::args,
     humans, versions,
@@ -39,8 +39,8 @@ pub(super) fn statements(app: AppId, write: &AppWrite) -> Result<Vec<Bound>, Abo
     }
     if let Some(max) = write.apps_max {
         bound.push(Bound::or(humans::LOCK_OPEN, args![owner], Abort::AccountClosed));
-        let args = args![owner, max.trashed, max.kept];
-        bound.push(Bound::or(apps::ROOM, args, Abort::AccountFull));
+        let rooms = room::statements(owner, app, max).into_iter();
+        bound.extend(rooms.map(|(sql, args, full)| Bound::or(sql, args, Abort::AccountFull(full))));
     }
     bound.push(record(app, write)?);
     if let Some(one) = &write.version {

@@ -22,7 +22,7 @@ impl Failure {
     /// Whether it is an outcome that groups have, and not a fault.
     pub(super) const fn is_expected(&self) -> bool {
         use Abort::{AccountClosed, AccountFull, Fenced, OfferGone};
-        matches!(self, Self::Aborted(Fenced | OfferGone | AccountClosed | AccountFull))
+        matches!(self, Self::Aborted(Fenced | OfferGone | AccountClosed | AccountFull(_)))
     }
 
     /// What it means for a group that is certainly not applied.

@@ -11,6 +11,7 @@ use rookery_storage::{
     apps::{
         self, AccountSums, AppFilter, AppHead, CollectionCounts,
         create::{self, CreateOutcome, NewApp},
+        room::{self, FullOf},
     },
     idempotency::global::NewResponse,
     versions,
@@ -118,7 +119,7 @@ contract! {
         })
         .await;
         let created = outcomes.iter().filter(|o| **o == CreateOutcome::Created).count();
-        let refused = outcomes.iter().filter(|o| **o == CreateOutcome::QuotaReached).count();
+        let refused = outcomes.iter().filter(|o| **o == CreateOutcome::QuotaReached(FullOf::Apps)).count();
         assert_eq!((created, refused), (5, 27));
         let nobody = new_app(HumanId::new(), "nobodys", &[]);
         assert_eq!(create::create(db, nobody).await.unwrap(), CreateOutcome::NoSuchAccount);
@@ -136,13 +137,20 @@ contract! {
         for slug in ["one", "two", "three"] {
             assert_eq!(add(slug, AppStatus::Deleted).await, CreateOutcome::Created);
         }
-        for (kept, trashed, room) in [(1, 3, true), (1, 2, false), (2, 2, true), (0, 3, false)] {
-            let found = apps::has_room(db, owner, AppsMax { kept, trashed }).await.unwrap();
-            assert_eq!(found, room, "{kept} and {trashed}");
+        let lacking = async |app, kept, trashed| {
+            room::lacking(db, owner, app, AppsMax { kept, trashed }).await.unwrap()
+        };
+        let full = Some(FullOf::Trash);
+        for (kept, trashed, found) in [(1, 3, None), (1, 2, full), (2, 2, None), (0, 3, Some(FullOf::Apps))] {
+            assert_eq!(lacking(AppId::new(), kept, trashed).await, found, "{kept} and {trashed}");
         }
+        // One of them that comes back is in the trash no more.
+        let one = apps::by_slug(db, "one").await.unwrap().unwrap().id;
+        assert_eq!(lacking(one, 1, 2).await, None);
+        assert_eq!(lacking(one, 1, 1).await, full);
         assert_eq!(apps::account_sums(db, owner).await.unwrap(), AccountSums::default());
         assert_eq!(add("live", AppStatus::Live).await, CreateOutcome::Created);
-        assert_eq!(add("another", AppStatus::Live).await, CreateOutcome::QuotaReached);
+        assert_eq!(add("another", AppStatus::Live).await, CreateOutcome::QuotaReached(FullOf::Apps));
         assert_eq!(apps::account_sums(db, owner).await.unwrap().apps, 1);
     }
 

@@ -7,6 +7,7 @@ use rookery_domain::{
 };
 use rookery_storage::{
     Db, Writer,
+    apps::room::FullOf,
     commit::{Abort, AppWrite, Outcome},
     faults::{Fault, Faults, Point},
     idempotency::KeepResponse,
@@ -81,7 +82,7 @@ contract! {
         let writer = start(&test.db).await;
         assert_eq!(accept(&test.db, &writer, first, one, bob, 1).await, Outcome::Committed);
         let full = accept(&test.db, &writer, second, two, bob, 1).await;
-        assert_eq!(full, Outcome::Aborted(Abort::AccountFull));
+        assert_eq!(full, Outcome::Aborted(Abort::AccountFull(FullOf::Apps)));
         let nobody = accept(&test.db, &writer, second, two, HumanId::new(), 1).await;
         assert_eq!(nobody, Outcome::Aborted(Abort::AccountClosed));
         assert!(transfers::of_app(&test.db, second).await.unwrap().is_some());

@@ -351,6 +351,43 @@ async fn an_idempotency_key_makes_one_app() {
 }
 
 #[tokio::test]
+async fn a_creation_that_comes_twice_at_once_does_not_take_its_own_room() {
+    let server = TestServer::builder().set("MAX_ROWS_PER_ACCOUNT", "60").start().await;
+    let owner = server.owner("ann").await;
+    let rows = vec![json!({"data": {}}); 40];
+    let body = json!({"html": HTML, "manifest": guestbook(), "input_data": {"entries": rows}});
+    let post = || {
+        let request = server.call(Method::POST, "/v1/apps", &owner).json(&body);
+        Answer::of(request.header("idempotency-key", "k1"))
+    };
+    let all = join_all((0..8).map(|_| post())).await;
+    let ids: BTreeSet<_> = all.iter().map(|one| one.expect(201)["id"].to_string()).collect();
+    assert_eq!(ids.len(), 1);
+}
+
+#[tokio::test]
+async fn a_dry_run_judges_by_the_rows_that_will_be_the_newest() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let row = |n: usize| match n {
+        ..100 => json!({"data": {"password": "hunter2"}}),
+        100..250 => json!({"data": {"n": n}}),
+        _ => json!({"data": {"contact": format!("person{n}@example.org")}}),
+    };
+    let rows: Vec<_> = (0..300).map(row).collect();
+    let body = json!({"html": HTML, "visibility": "public", "manifest": guestbook(),
+        "input_data": {"entries": rows}});
+    let answer = server.send(Method::POST, &owner, "/v1/apps?dry_run=true", &body).await;
+    let would = answer.expect(200)["exposure"]["added"].clone();
+    server.deploy(&owner, body).await;
+    let report = server.get_as(&owner, "/v1/apps/advisories").await.expect(200);
+    let told = |finding: &Value| finding["message"].to_string();
+    let is: Vec<_> = report["items"].as_array().expect("items").iter().map(told).collect();
+    assert_eq!(would.as_array().expect("findings").iter().map(told).collect::<Vec<_>>(), is);
+    assert!(is[0].contains("e-mail"), "{is:?}");
+}
+
+#[tokio::test]
 async fn a_dry_run_makes_nothing() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;

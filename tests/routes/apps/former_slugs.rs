@@ -2,7 +2,8 @@
 //! that had it last gets the slug again.
 
 use reqwest::Method;
-use rookery_domain::ErrorCode;
+use rookery_actors::WorkerKind;
+use rookery_domain::{ErrorCode, time::DAY_S};
 use serde_json::{Value, json};
 
 use crate::harness::{
@@ -36,6 +37,29 @@ async fn the_slug_of_a_purged_app_is_free_to_its_account_and_taken_to_every_othe
     }
     let server = server.restart().await;
     create(&server, &eve, "").await.error(ErrorCode::SlugTaken);
+    create(&server, &ann, "").await.expect(201);
+}
+
+#[tokio::test]
+async fn an_app_that_waits_for_the_sweeper_says_when_its_slug_is_free() {
+    let server = TestServer::start().await;
+    let (ann, eve) = (server.owner("ann").await, server.owner("eve").await);
+    let app = App::of(create(&server, &ann, "").await.expect(201));
+    let answer = server.send(Method::DELETE, &ann, &app.path(""), &Value::Null).await;
+    assert_eq!(answer.status, 204);
+    let clock = &server.state().clock;
+    clock.set(clock.now().plus_seconds(30 * DAY_S + 1));
+    for query in ["", "?dry_run=true"] {
+        let refused = create(&server, &ann, query).await;
+        let error = refused.error_of_its_own(ErrorCode::SlugTaken);
+        assert!(
+            error["message"].to_string().contains("whose time in the trash is over"),
+            "{error}"
+        );
+        let error = create(&server, &eve, query).await.error(ErrorCode::SlugTaken);
+        assert!(error["message"].to_string().contains("somebody else"), "{error}");
+    }
+    server.round(WorkerKind::Sweeper).await;
     create(&server, &ann, "").await.expect(201);
 }
 

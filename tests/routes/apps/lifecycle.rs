@@ -109,6 +109,33 @@ async fn an_app_comes_back_only_where_its_account_has_room() {
 }
 
 #[tokio::test]
+async fn a_full_trash_says_that_it_is_what_has_to_be_emptied() {
+    let server = TestServer::builder().set("MAX_APPS_PER_ACCOUNT", "1").start().await;
+    let owner = server.owner("ann").await;
+    let mut trash = Vec::new();
+    // The trash has room for a hundred; one more takes the place of an app.
+    for _ in 0..101 {
+        let app = server.deploy(&owner, json!({"html": HTML})).await;
+        assert_eq!(delete(&server, &owner, &app).await.status, 204);
+        trash.push(app);
+    }
+    for path in ["/v1/apps?dry_run=true", "/v1/apps"] {
+        let refused = server.send(Method::POST, &owner, path, &json!({"html": HTML})).await;
+        let error = refused.error_of_its_own(ErrorCode::AccountQuotaExceeded);
+        let (message, hint) = (error["message"].to_string(), error["hint"].to_string());
+        assert!(message.contains("in its trash beyond 100 count too"), "{error}");
+        assert!(hint.contains("POST /v1/apps/:id/purge"), "{error}");
+    }
+    // One that comes back leaves it, so there is room for that.
+    post(&server, &owner, &trash[0], "/restore").await.expect(200);
+    let refused = post(&server, &owner, &trash[1], "/restore").await;
+    refused.error(ErrorCode::AccountQuotaExceeded);
+    assert_eq!(delete(&server, &owner, &trash[0]).await.status, 204);
+    assert_eq!(post(&server, &owner, &trash[1], "/purge").await.status, 204);
+    server.deploy(&owner, json!({"html": HTML})).await;
+}
+
+#[tokio::test]
 async fn a_purge_needs_a_deleted_app_and_leaves_nothing() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;

@@ -7,6 +7,9 @@ use serde_json::json;
 use super::Decision;
 use crate::app::working::Undo;
 
+/// What is done about a limit that deleted rows count towards.
+const TRASH: &str = "The oldest deleted rows are being destroyed: try again in some seconds. Deleting more rows makes no room before that.";
+
 /// What the owner does about a limit that detached rows count towards. Others are not told that there
 /// are any.
 const DETACHED: &str = "Rows that a forced deploy detached count too: the app's record tells how many, by collection. To give their room back, deploy a version that declares their collection again, in a schema that they fit, and delete or purge them there; where a collection is declared and a key is known, a purge is enough. Or delete other rows, or ask the operator to raise the limit of the app.";
@@ -15,6 +18,7 @@ impl Decision<'_> {
     /// `app_quota_exceeded` or `account_quota_exceeded`, for a row of `bytes` that takes the place
     /// of the live one `before`; without one it reserves a row of the account.
     pub(super) fn check_quota(&mut self, bytes: u64, before: Option<&Row>) -> Result<()> {
+        self.ask_for_sweep();
         let limits = &self.env.limits;
         let totals = self.working.root.totals;
         let rows = totals.rows() + beyond(totals.trashed, limits.trash_rows_max());
@@ -32,19 +36,35 @@ impl Decision<'_> {
         Ok(())
     }
 
-    /// `app_quota_exceeded`. It says where detached rows count, because no list shows them.
+    /// Has the sweeper come where the app has more in its trash than that has room for.
+    pub(super) fn ask_for_sweep(&self) {
+        let (totals, limits) = (self.working.root.totals, &self.env.limits);
+        if totals.trashed > limits.trash_rows_max()
+            || totals.trashed_bytes > limits.trash_bytes_max()
+        {
+            self.env.trash_overfull.notify_one();
+        }
+    }
+
+    /// `app_quota_exceeded`. It says where rows count that no list of rows shows.
     fn app_quota(&self, dimension: &str, limit: u64) -> Error {
-        let detached = self.working.root.totals.detached;
-        let told = self.standing.is_owner() && detached > 0;
+        let (totals, limits) = (self.working.root.totals, &self.env.limits);
+        let trash = beyond(totals.trashed, limits.trash_rows_max())
+            + beyond(totals.trashed_bytes, limits.trash_bytes_max());
+        let detached = if self.standing.is_owner() { totals.detached } else { 0 };
         let mut message = format!("the app is at its limit of {limit} {dimension}");
-        if told {
+        if trash > 0 {
+            message += "; what was deleted faster than it is destroyed counts towards it";
+        }
+        if detached > 0 {
             message += &format!("; its detached rows, {detached} of them, count towards it");
         }
         let refused = Error::new(ErrorCode::AppQuotaExceeded, message)
             .with_details(json!({"dimension": dimension, "limit": limit}));
-        match told {
-            true => refused.with_hint(DETACHED),
-            false => refused,
+        match (trash, detached) {
+            (0, 0) => refused,
+            (0, _) => refused.with_hint(DETACHED),
+            _ => refused.with_hint(TRASH),
         }
     }
 

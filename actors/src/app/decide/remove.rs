@@ -57,6 +57,7 @@ impl Decision<'_> {
         let before = self.indexed(ix, row.clone());
         self.working.take(ix, &before, left.clone(), RowState::Trashed(deleted_at));
         self.release_rows(1);
+        self.ask_for_sweep();
         self.emit_row(self.decl(ix).name.clone(), EventType::RowDeleted, left.clone());
         RowReply { row: left, fate: RowFate::Deleted(deleted_at) }
     }
