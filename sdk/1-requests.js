@@ -122,10 +122,10 @@ const unsendable = (message) => new AppError({
 const optionsOf = (options = {}, ...known) => {
   const such = `options are an object of ${known.join() || 'nothing'}`;
   if (!options || typeof options !== 'object' || Array.isArray(options)) throw unsendable(such);
-  for (const name in options) {
+  for (const [name, value] of Object.entries(options)) {
     if (!known.includes(name)) throw unsendable(`${name} is no option: ${such}`);
     // NaN, or a misspelt member's undefined, is no guard to the server.
-    if (name === 'ifMatch' && !Number.isInteger(options[name])) throw unsendable('ifMatch is no version');
+    if (name === 'ifMatch' && !Number.isInteger(value)) throw unsendable(`${name} is no version`);
   }
   return options;
 };
@@ -207,7 +207,8 @@ const withRetries = async (repeatable, send) => {
     } catch (error) {
       const again = error.retryable && (repeatable || error.requestId || error.status === 429);
       if (!again || attempt === ATTEMPTS_MAX) throw error;
-      await sleep(error.retryAfterMs || backoff(attempt - 1));
+      // Not at the moment when all others do whom the server told the same.
+      await sleep(error.retryAfterMs * attempt + backoff(attempt - 1));
     }
   }
 };

@@ -1,6 +1,6 @@
 // Who am I: one participant session for all calls, made when the first call needs it.
 
-let session = null;
+let session;
 
 // Who wants to know who the visitor is, and what each was told last.
 const watchers = new Set();
@@ -31,8 +31,8 @@ const onAuth = (callback, options) => {
 // Whom the cookie or the token names now; null is nobody.
 const look = async () => {
   try {
-    const found = await exchange('GET', 'session');
-    return found?.id ? found : null;
+    const me = await exchange('GET', 'session');
+    return me?.id ? me : null;
   } catch (error) {
     if (error.status === 401) return null;
     throw error;
@@ -42,6 +42,7 @@ const look = async () => {
 // Another tab or window may have signed in or out, or the visitor's role have changed.
 const lookAgain = async () => {
   if (document.hidden || !(watchers.size || session)) return;
+  await session?.catch(() => {});
   const before = session;
   const me = await look().catch(() => undefined);
   if (me === undefined || session !== before) return;
@@ -62,7 +63,7 @@ const signIn = async (options) => {
 
 const signOut = async (options) => {
   optionsOf(options);
-  await exchange('DELETE', 'session');
+  await withRetries(true, () => exchange('DELETE', 'session'));
   session = null;
   token = null;
   announce(null);
@@ -81,15 +82,15 @@ const inTurn = async (task) => {
 };
 
 const openSession = async (renew) => {
-  const found = !renew && await withRetries(true, look);
-  if (found) return found;
+  const me = !renew && await withRetries(true, look);
+  if (me) return me;
   token = null;
   // Of two pages that come at once the second brings the cookie that the first was given, and is told
   // who that is. Without turns each would be somebody, and the browser keep one cookie.
   const made = await withRetries(true, () => inTurn(() => exchange('POST', 'session', { body: {} })));
-  const { token: secret, ...me } = made || {};
+  const { token: secret, ...mine } = made || {};
   if (SANDBOXED) token = secret;
-  return me;
+  return mine;
 };
 
 // One session for all calls that run at once. A failed attempt is not kept.

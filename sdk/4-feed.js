@@ -85,6 +85,8 @@ const follow = async (signal) => {
         await lookAgain();
         await resync(signal);
         renewed = cursor;
+        // Nothing could be listed yet: the list that can be will start the next one.
+        if (!cursor) return;
         continue;
       }
       // A living stream breaks off when a link is followed, too, and a session that ended under it is
@@ -201,13 +203,13 @@ const onEvent = async (event) => {
 const onDeployed = async () => {
   abilities = null;
   if ((await session)?.role !== 'owner') return;
-  for (const subscription of subscriptions) subscription.begin();
+  each(subscriptions, (subscription) => subscription.begin());
 };
 
 const resync = (signal) => {
   // In its turn: a list that is under way may have begun at a place that is forgotten too.
   inOrder(() => { cursor = null; });
-  for (const subscription of subscriptions) subscription.begin();
+  each(subscriptions, (subscription) => subscription.begin());
   // Nothing to list, or nothing left: whoever only listens goes on from now.
   return inOrder(() => beginNow(signal, failAll));
 };
@@ -221,7 +223,7 @@ const persist = async (signal, task, fail) => {
     } catch (error) {
       fail(error);
       if (!error.retryable || signal.aborted) break;
-      await sleep(error.retryAfterMs || backoff(attempt), signal);
+      await sleep(error.retryAfterMs + backoff(attempt), signal);
     }
   }
   return null;

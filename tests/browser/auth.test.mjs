@@ -211,6 +211,44 @@ test('a page that comes to the front again looks who it is', () => withPage(brow
     assert.equal(await page.evaluate(async () => (await app.me).id), 'hum_1');
   }));
 
+test('a page that comes to the front while it is let in is told who it is, once', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    let open;
+    const opened = new Promise((resolve) => { open = resolve; });
+    const asked = new Promise((came) => {
+      service.faults.push(async (r) => {
+        if (r.method !== 'POST' || r.path !== 'session') return undefined;
+        came();
+        await opened;
+        return undefined;
+      });
+    });
+    await page.evaluate(() => {
+      window.told = [];
+      app.onAuth((me) => window.told.push(me && me.id));
+    });
+    await asked;
+    const looks = service.seen('GET', 'session').length;
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    await page.evaluate(() => fetch('/s/session'));
+    open();
+    const { id } = await page.evaluate(() => app.me);
+    await page.waitForFunction(() => window.told.length > 0);
+    // The look that came first was the page's own, behind it the one that was put off.
+    while (service.seen('GET', 'session').length < looks + 2) await page.evaluate(() => fetch('/s/access'));
+    assert.deepEqual(await page.evaluate(() => window.told), [id]);
+  }));
+
+test('signing out is sent again where the server is busy', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    await page.evaluate(() => app.me);
+    let refused = 1;
+    service.faults.push((r) => (r.method === 'DELETE' && r.path === 'session' && refused-- > 0
+      ? service.refuse(429, 'rate_limited', true) : undefined));
+    await page.evaluate(() => app.signOut());
+    assert.equal(service.sessions.size, 0);
+  }));
+
 test('a page beside another looks who it is when it is used, and when its cursor is refused', () => withPage(
   browser, plain, async ({ page, service }) => {
     let role = 'anyone';

@@ -113,3 +113,13 @@ test('an error of the SDK itself says what to do', () => withPage(browser,
       (key) => app.collection('n').get(key).catch((e) => e.hint))));
     assert.ok(hints.every((hint) => hint.length > 20), hints.join('\n'));
   }));
+
+test('what a page adds to every object is no option', () => withPage(browser, plain, async ({ page }) => {
+  const key = await page.evaluate(async () => {
+    Object.prototype.legacy = () => {};
+    const { key } = await app.collection('n').create({ a: 1 }, { key: 'k' });
+    await app.collection('n').update(key, { a: 2 }, { ifMatch: 1 });
+    return key;
+  });
+  assert.equal(key, 'k');
+}));

@@ -232,6 +232,23 @@ test('after resync_required it lists again and goes on from the new cursor', () 
     assert.equal(service.seen('GET', 'feed').at(-1).query.get('since'), 'c22');
   }));
 
+test('rows that cannot be listed for a while after resync_required are followed from their list on', () => withPage(
+  browser, withNotes, async ({ page, service }) => {
+    await follow(page);
+    await synced(page);
+    let refused = 4;
+    service.faults.push((r) => (r.path === 'collections/notes' && refused-- > 0
+      ? service.refuse(503, 'unavailable', true) : undefined));
+    service.floor = 10;
+    service.events.push(...Array.from({ length: 20 }, (_, i) => ({ seq: i, cursor: `c${i + 3}`, type: 'x' })));
+    service.breakStreams();
+    await synced(page, 2);
+    // A stream that begins at no place would miss what was written before it and behind the list.
+    assert.ok(service.seen('GET', 'feed').every((r) => r.query.has('since')));
+    service.write('notes', 'a', { t: 2 });
+    await showing(page, 'a=2@2', 'b=1@1');
+  }));
+
 test('a cursor that the server does not know any more is replaced, once', () => withPage(browser, withNotes,
   async ({ page, service }) => {
     await follow(page);
