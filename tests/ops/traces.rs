@@ -76,7 +76,12 @@ async fn one_trace_shows_a_request_its_message_the_wake_the_decision_and_the_com
     // What needs no app's actor has its commit in the trace, too.
     let deploy = only(&all, "POST /v1/apps");
     assert_eq!(deploy.parent, "", "nobody sent a trace: it begins here");
-    assert!(all.iter().any(|span| span.name == "transaction" && span.parent == deploy.id));
+    let has_transaction = |request: &Seen| {
+        all.iter().any(|span| span.name == "transaction" && span.parent == request.id)
+    };
+    assert!(has_transaction(deploy));
+    let registered = all.iter().find(|span| span.name == "POST /v1/register");
+    assert!(registered.is_some_and(has_transaction), "the directory's are in it, too");
     assert!(collector.requests().iter().all(|(headers, _)| headers["x-tenant"] == "birds"));
 }
 

@@ -13,7 +13,10 @@ use std::{
 
 use futures::future::BoxFuture;
 use rookery_domain::{Error, Result};
-use rookery_storage::StorageError;
+use rookery_storage::{
+    StorageError,
+    trace::{self, within},
+};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::{Directory, core::Core};
@@ -93,12 +96,14 @@ impl Directory {
             permit.map_err(|_| Error::unavailable("too many changes of accounts are waiting"))?;
         let (reply, answer) = oneshot::channel();
         let progress = Arc::new(AtomicU8::new(WAITING));
+        // The actor does it, for whoever asked.
+        let trace = trace::current();
         let run = Box::new(move |core: Arc<Core>| -> BoxFuture<'static, MemoryState> {
             Box::pin(async move {
                 // Declared after `reply`, so dropped before it should `work` panic: nobody hears
                 // of the panic while memory is still believed.
                 let mut suspicion = Suspicion(Some(Arc::clone(&core)));
-                let (memory, result) = match work(core).await {
+                let (memory, result) = match within(trace, work(core)).await {
                     Ok(value) => (MemoryState::Sound, Ok(value)),
                     Err(Failure::Refused(error)) => (MemoryState::Sound, Err(error)),
                     Err(Failure::Storage(error)) => (outcome(&error), Err(error.into())),
