@@ -257,6 +257,61 @@ async fn a_member_is_removed_once_and_for_all_until_added_again() {
 }
 
 #[tokio::test]
+async fn removing_somebody_again_ends_nothing_that_came_since() {
+    let world = World::start().await;
+    let site = world.site("public").await;
+    let (human, id, _) = site.member("ada@example.com", None).await;
+    let path = format!("/members/{id}");
+    assert_eq!(site.delete(&path).await.status, 204);
+    // As anybody who signed in may be here.
+    let token = site.enter(&human).await;
+    assert_eq!(site.delete(&path).await.status, 204);
+    assert_eq!(site.see(&token, "/s/session").await.expect(200)["role"], "anyone");
+}
+
+#[tokio::test]
+async fn an_open_page_of_an_app_that_is_given_away_says_that_there_is_none() {
+    let world = World::start().await;
+    let bob = world.server.human("bob@example.com").await;
+    for visibility in ["private", "public"] {
+        let site = world.site(visibility).await;
+        let page = format!("/apps/{}/data/safe", site.app.id);
+        let shown = Answer::of(world.server.by(&world.owner, Method::GET, &page)).await;
+        let waits =
+            shown.text.split("data-hx-get=\"").find(|part| part.contains("/changes?since="));
+        let waits = waits.and_then(|part| part.split('"').next()).expect("the page waits");
+        let offer = site.post("/transfer", json!({"email": "bob@example.com"})).await.expect(201);
+        let accept = format!("/v1/self/transfers/{}/accept", text(&offer, "id"));
+        let given_away = async {
+            site.until_followed().await;
+            Answer::of(world.server.by(&bob, Method::POST, &accept)).await.expect(200);
+        };
+        let (poll, ()) = tokio::join!(world.server.part(&world.owner, waits, &page), given_away);
+        let next = world.server.part(&world.owner, waits, &page).await;
+        for answer in [poll, next] {
+            assert_eq!(answer.status, 404, "{visibility}");
+            assert!(!answer.headers.contains_key("hx-redirect"), "whoever is signed in stays so");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_account_that_closed_while_the_app_was_in_the_trash_is_no_member_after_its_return() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    let (human, ..) = site.member("ada@example.com", None).await;
+    assert_eq!(site.delete("").await.status, 204);
+    let close = world.server.by(&human, Method::DELETE, "/v1/self");
+    let closed = Answer::of(close.json(&json!({"confirm_email": "ada@example.com"}))).await;
+    assert!(closed.status < 300, "{}", closed.text);
+    site.post("/restore", json!({})).await.expect(200);
+    let members = site.get("/members").await.expect(200);
+    let kinds = |one: &Value| text(one, "role");
+    let left: Vec<_> = members["items"].as_array().expect("members").iter().map(kinds).collect();
+    assert_eq!(left, ["owner"]);
+}
+
+#[tokio::test]
 async fn a_crash_behind_the_end_of_a_membership_leaves_none_of_its_visits() {
     let world = World::start().await;
     let site = world.site("public").await;

@@ -26,6 +26,24 @@ async fn another_link_opens_the_app_and_the_old_one_shows_everybody_out() {
 }
 
 #[tokio::test]
+async fn a_visitor_who_waits_is_told_of_a_rotated_link_as_with_its_next_request() {
+    let world = World::start().await;
+    let site = world.site("link").await;
+    let link = site.below(&text(&site.get("").await.expect(200), "share_url"));
+    let visitor = token_of(&site.open(&link).await);
+    let since = text(&site.see(&visitor, "/s/feed?wait=0").await.expect(200), "cursor");
+    let rotated = async {
+        site.until_followed().await;
+        site.post("/share-link/rotate", json!({})).await.expect(200);
+    };
+    let wait = format!("/s/feed?since={since}&wait=60");
+    let (poll, ()) = tokio::join!(site.see(&visitor, &wait), rotated);
+    for answer in [poll, site.see(&visitor, "/s/feed?wait=0").await] {
+        answer.error_of_its_own(ErrorCode::ParticipantTokenInvalid);
+    }
+}
+
+#[tokio::test]
 async fn only_an_app_with_a_link_has_one_to_rotate() {
     let world = World::start().await;
     for visibility in ["private", "public"] {

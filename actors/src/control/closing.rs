@@ -10,9 +10,12 @@ use rookery_storage::closing;
 use tracing::warn;
 
 use super::{Control, to_the_end};
-use crate::app::{
-    access_ops::AccessOp,
-    message::{AppOp, Op},
+use crate::{
+    app::{
+        access_ops::AccessOp,
+        message::{AppOp, Op},
+    },
+    registry::AppHandle,
 };
 
 /// Apps, and places in apps, that storage is asked for at a time.
@@ -28,6 +31,18 @@ pub struct Abandoned {
 }
 
 impl Control {
+    /// Brings an app back from the trash, without the members whose accounts were closed meanwhile.
+    ///
+    /// # Errors
+    /// `account_quota_exceeded`; those of a write to the app.
+    pub async fn restore(&self, app: &AppHandle, caller: Caller) -> Result<()> {
+        app.apply(caller, Op::App(AppOp::Restore)).await?;
+        if let Err(error) = self.end_memberships().await {
+            warn!(app.id = %app.id(), %error, "closed accounts may be members still");
+        }
+        Ok(())
+    }
+
     /// Takes down every app whose account is closed. What a failure or a crash cuts short the sweeper
     /// finishes, by this same function.
     ///
@@ -62,7 +77,7 @@ impl Control {
     }
 
     /// Ends every place that a closed account has in the app of somebody else; whether some could not
-    /// be ended, for now. Apps in the trash are looked at when they are restored. What a failure or a
+    /// be ended, for now. Apps in the trash are looked at by [`Control::restore`]. What a failure or a
     /// crash cuts short the sweeper finishes, by this same function.
     ///
     /// # Errors

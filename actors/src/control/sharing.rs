@@ -126,7 +126,7 @@ impl Control {
         Ok((invited, Op::App(AppOp::Access(AccessOp::AddMember { human, custom_role }))))
     }
 
-    /// Removes a member; a second time changes nothing.
+    /// Removes a member, and says whether there was one; a second time changes nothing.
     ///
     /// # Errors
     /// `not_found` for a human that never was one, or that was forgotten.
@@ -135,7 +135,7 @@ impl Control {
         app: &AppHandle,
         caller: Caller,
         human: HumanId,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let known = members::was_member(&self.db, app.id(), human);
         end(app, caller, AccessOp::RemoveMember { human }, known).await
     }
@@ -146,7 +146,7 @@ impl Control {
     /// `not_found` for a link that the app never had, or that was forgotten.
     pub async fn revoke_grant(&self, app: &AppHandle, caller: Caller, id: GrantId) -> Result<()> {
         let known = grants::is_known(&self.db, app.id(), id);
-        end(app, caller, AccessOp::RevokeGrant { id }, known).await
+        end(app, caller, AccessOp::RevokeGrant { id }, known).await.map(drop)
     }
 
     /// Revokes a preview token; a second time changes nothing.
@@ -160,7 +160,7 @@ impl Control {
         id: PreviewId,
     ) -> Result<()> {
         let known = previews::is_known(&self.db, app.id(), id);
-        end(app, caller, AccessOp::RevokePreview { id }, known).await
+        end(app, caller, AccessOp::RevokePreview { id }, known).await.map(drop)
     }
 
     /// Revokes a credential; a second time changes nothing.
@@ -174,7 +174,7 @@ impl Control {
         id: CredentialId,
     ) -> Result<()> {
         let known = credentials::is_known(&self.db, app.id(), id);
-        end(app, caller, AccessOp::RevokeCredential { id }, known).await
+        end(app, caller, AccessOp::RevokeCredential { id }, known).await.map(drop)
     }
 
     /// `conflict` in the place of `not_found` for a credential that the app once had: what was
@@ -196,19 +196,20 @@ impl Control {
     }
 }
 
-/// Ends something; what the app does not have any more has ended already, if it is `known`.
+/// Ends something, and says whether it did; what the app does not have any more has ended already, if it
+/// is `known`.
 async fn end(
     app: &AppHandle,
     caller: Caller,
     op: AccessOp,
     known: impl Future<Output = std::result::Result<bool, StorageError>>,
-) -> Result<()> {
+) -> Result<bool> {
     match app.apply(caller, Op::App(AppOp::Access(op))).await {
-        Ok(Reply::Access(AccessReply::Gone)) => Ok(()),
+        Ok(Reply::Access(AccessReply::Gone)) => Ok(true),
         Ok(other) => Err(other.unexpected()),
         Err(refused) if refused.code == ErrorCode::NotFound => {
             if known.await? {
-                Ok(())
+                Ok(false)
             } else {
                 Err(refused)
             }

@@ -209,12 +209,12 @@ impl Arriving {
     /// `participant_token_invalid` for a visit whose link has ended; `unauthorized` for any other
     /// outsider.
     pub async fn admit(&self, caller: &Caller) -> Result<Standing> {
-        let rotated = self.participant().is_some_and(|p| matches!(p.came_by, CameBy::Share(_)))
-            && self.app.record().visibility == Visibility::Link;
         let standing = self.app.standing(caller).await;
-        standing.map_err(|error| match error.code {
-            ErrorCode::Unauthorized if rotated => Error::link_ended(),
-            _ => error,
+        standing.map_err(|refusal| match (refusal.code, self.participant()) {
+            (ErrorCode::Unauthorized, Some(visitor)) if is_by_former_link(&self.app, visitor) => {
+                Error::link_ended()
+            }
+            _ => refusal,
         })
     }
 
@@ -390,4 +390,9 @@ impl Permission for Arriving {
     const OPTIONAL: bool = true;
     const WHO: &'static str = "Anybody; a participant's token changes the answer.";
     const CODES: &'static [ErrorCode] = CODES;
+}
+
+/// Whether a visitor whom the app refuses came by its share link: that is another one by now.
+pub(crate) fn is_by_former_link(app: &AppHandle, visitor: &Participant) -> bool {
+    matches!(visitor.came_by, CameBy::Share(_)) && app.record().visibility == Visibility::Link
 }

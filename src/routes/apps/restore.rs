@@ -1,7 +1,6 @@
 //! `POST /v1/apps/:id/restore`: out of the trash.
 
 use axum::{Json, extract::State};
-use rookery_actors::app::message::{AppOp, Op};
 use rookery_domain::ErrorCode;
 
 use super::record::AppRecordBody;
@@ -30,6 +29,6 @@ pub async fn restore(
     State(state): State<AppState>,
     _: Nothing,
 ) -> ApiResult<Json<AppRecordBody>> {
-    owner.app.apply(owner.caller, Op::App(AppOp::Restore)).await?;
+    state.rooms.control().restore(&owner.app, owner.caller).await?;
     Ok(Json(AppRecordBody::of_changed(&state, &owner.app).await?))
 }

@@ -21,7 +21,7 @@ use crate::{
     http::auth::{
         credential_watch::CredentialWatch,
         permission::{Lifecycle, RowCaller, RowCallerBeyondAllowlist},
-        visitor::{AnyVisitor, Visitor, token_invalid},
+        visitor::{AnyVisitor, Visitor, is_by_former_link, token_invalid},
     },
     state::State,
 };
@@ -129,14 +129,17 @@ impl AppRequest {
         }
     }
 
-    /// What somebody is told whom the app refuses in the middle of a wait. A member's visits end a
-    /// moment after the membership: also between the two it is no stranger.
+    /// What somebody is told whom the app refuses in the middle of a wait: the same as with the next
+    /// request. A member's visits end a moment after the membership: also between the two it is no
+    /// stranger.
     pub(crate) fn shown_out(&self, refusal: Error) -> Error {
-        let signed_in = |visitor: &Arc<Participant>| visitor.came_by.human().is_some();
-        match refusal.code {
-            ErrorCode::Unauthorized if self.participant.as_ref().is_some_and(signed_in) => {
-                token_invalid()
-            }
+        if refusal.code != ErrorCode::Unauthorized {
+            return refusal;
+        }
+        match (&self.participant, &self.caller) {
+            (Some(visitor), _) if visitor.came_by.human().is_some() => token_invalid(),
+            (Some(visitor), _) if is_by_former_link(&self.app, visitor) => Error::link_ended(),
+            (None, Caller::Human { .. }) => Error::app_not_found(),
             _ => refusal,
         }
     }

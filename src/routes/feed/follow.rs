@@ -160,18 +160,19 @@ async fn poll(
 ) -> ApiResult<FeedPage> {
     let waits = query.since.is_some() && !query.wait.is_zero();
     let _waiting = waits.then(|| state.feed_waiters.enter(address)).transpose()?;
+    let shown_out = |refusal| request.shown_out(refusal);
     let page = tokio::select! {
         biased;
         refusal = watch.over(state) => Err(refusal),
-        page = request.app.feed(&request.caller, &query) => page,
+        page = request.app.feed(&request.caller, &query) => page.map_err(shown_out),
         () = state.drain.cancelled() => {
             let now = FeedQuery { wait: Duration::ZERO, ..query };
-            request.app.feed(&request.caller, &now).await
+            request.app.feed(&request.caller, &now).await.map_err(shown_out)
         }
     };
     // Whoever was shown out meanwhile is told that, and not how the app looks to a stranger.
     request.check_still_here(state).await?;
-    Ok(page.map_err(|refusal| request.shown_out(refusal))?)
+    Ok(page?)
 }
 
 fn body(page: &FeedPage) -> String {

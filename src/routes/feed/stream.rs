@@ -89,11 +89,11 @@ impl Stream {
             biased;
             () = self.state.drain.cancelled() => return None,
             refusal = self.watch.over(&self.state) => Err(refusal),
-            page = self.request.app.feed(&self.request.caller, &self.query) => page,
+            page = self.request.app.feed(&self.request.caller, &self.query) => {
+                page.map_err(|refusal| self.request.shown_out(refusal))
+            }
         };
-        let here = self.request.check_still_here(&self.state).await;
-        let page = here.and(page).map_err(|refusal| self.request.shown_out(refusal));
-        match page {
+        match self.request.check_still_here(&self.state).await.and(page) {
             Ok(page) => {
                 let frames = frames(&page, &mut self.caught_up);
                 self.query.since = Some(page.cursor);

@@ -38,9 +38,11 @@ pub async fn remove(
             directory.end_visits(app.id(), human).await?;
         }
         let removed = control.remove_member(&app, caller, human).await;
-        removed.map_err(|error| if is_member { error.after_change() } else { error })?;
-        // Once more for sessions that were made meanwhile.
-        directory.end_visits(app.id(), human).await.map_err(Error::after_change)
+        if removed.map_err(|error| if is_member { error.after_change() } else { error })? {
+            // Once more for sessions that were made meanwhile.
+            directory.end_visits(app.id(), human).await.map_err(Error::after_change)?;
+        }
+        Ok(())
     })
     .await?;
     Ok(StatusCode::NO_CONTENT)
