@@ -206,7 +206,8 @@ fn host(found: Hostname) -> Result<EdgeHost> {
         .map(short)
         .take(MESSAGES_MAX)
         .collect();
-    let is_active = found.status == "active";
+    // Also while a change of what is active is being spread.
+    let is_active = matches!(&*found.status, "active" | "active_redeploying");
     let wanted = found.ownership_verification.filter(|_| !is_active);
     let records = wanted.into_iter().map(|it| EdgeRecord {
         kind: short(it.kind),

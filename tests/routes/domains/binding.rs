@@ -156,6 +156,11 @@ async fn a_domain_is_bound_then_proven_then_ready() {
     assert_eq!(record["domain"], "www.example.com");
     assert_eq!(record["url"], format!("{}/", here.origin("www.example.com")));
 
+    // A change that the provider spreads takes nothing away.
+    here.outside.world.lock().expect("the world").redeploys = true;
+    assert_eq!(here.read(&owner, &app).await.expect(200), shown);
+    here.outside.world.lock().expect("the world").redeploys = false;
+
     // What the provider has lost is made known again.
     here.outside.world.lock().expect("the world").hosts.clear();
     let shown = here.read(&owner, &app).await.expect(200);

@@ -36,6 +36,8 @@ pub struct World {
     pub hosts: BTreeMap<String, (String, bool)>,
     /// What the provider says of certificates, where that is another thing than of hostnames.
     pub certificate: Option<&'static str>,
+    /// Whether it spreads a change of what is active.
+    pub redeploys: bool,
     /// What the provider answers instead.
     pub fault: Option<u16>,
     made: u32,
@@ -145,9 +147,14 @@ async fn guard(State(world): State<Shared>, request: Request, next: Next) -> Res
     next.run(request).await
 }
 
-fn shown(id: &str, (name, is_active): &(String, bool), certificate: Option<&str>) -> Value {
-    let status = if *is_active { "active" } else { "pending" };
-    let ssl = json!({"status": certificate.unwrap_or(status), "method": "http"});
+fn shown(id: &str, (name, is_active): &(String, bool), world: &World) -> Value {
+    let status = match is_active {
+        true if world.redeploys => "active_redeploying",
+        true => "active",
+        false => "pending",
+    };
+    let of_certificate = if *is_active { "active" } else { "pending" };
+    let ssl = json!({"status": world.certificate.unwrap_or(of_certificate), "method": "http"});
     json!({
         "id": id, "hostname": name, "status": status, "ssl": ssl,
         "ownership_verification": {
@@ -178,7 +185,7 @@ async fn create(State(world): State<Shared>, Json(body): Json<Value>) -> Respons
     world.made += 1;
     let id = format!("host{}", world.made);
     let host = (name, false);
-    let answer = shown(&id, &host, world.certificate);
+    let answer = shown(&id, &host, &world);
     world.hosts.insert(id, host);
     result(StatusCode::CREATED, answer)
 }
@@ -189,13 +196,13 @@ async fn find(
 ) -> Response {
     let world = world.lock().expect("the world");
     let found = world.hosts.iter().filter(|(_, (name, _))| *name == query["hostname"]);
-    result(StatusCode::OK, found.map(|(id, host)| shown(id, host, world.certificate)).collect())
+    result(StatusCode::OK, found.map(|(id, host)| shown(id, host, &world)).collect())
 }
 
 async fn read(State(world): State<Shared>, Path(id): Path<String>) -> Response {
     let world = world.lock().expect("the world");
     match world.hosts.get(&id) {
-        Some(host) => result(StatusCode::OK, shown(&id, host, world.certificate)),
+        Some(host) => result(StatusCode::OK, shown(&id, host, &world)),
         None => refused(StatusCode::NOT_FOUND, 1_436),
     }
 }
