@@ -134,7 +134,10 @@ impl IdentityProvider {
     pub async fn identity(&self, code: &str, flow: &IdpFlow) -> Result<IdpIdentity> {
         let tokens = self.redeem(code, flow).await?;
         let claims = self.claims(&tokens.id_token, &flow.nonce).await?;
-        if claims.sub.is_empty() || claims.sub.len() > SUBJECT_BYTES_MAX {
+        let is_sound = !claims.sub.is_empty()
+            && claims.sub.len() <= SUBJECT_BYTES_MAX
+            && !claims.sub.contains(char::is_control);
+        if !is_sound {
             return Err(refused("its subject is none"));
         }
         let (email, verified) = match claims.email {

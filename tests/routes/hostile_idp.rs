@@ -81,6 +81,7 @@ async fn a_token_that_is_wrong_in_one_thing_signs_nobody_in() {
         "no subject",
         "an empty subject",
         "a subject without end",
+        "a subject with a zero",
         "somebody else's address",
         "unsigned",
         "unsigned in capitals",

@@ -35,6 +35,7 @@ function claims() {
     "no subject": { sub: undefined },
     "an empty subject": { sub: "" },
     "a subject without end": { sub: "x".repeat(256) },
+    "a subject with a zero": { sub: "a\u0000b" },
     "somebody else's address": { email: undefined, email_verified: undefined },
     "an unverified address": { sub: "mallory", email_verified: false },
     "an address without a word": { sub: "mallory", email_verified: undefined },
