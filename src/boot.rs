@@ -23,8 +23,9 @@ use rookery_storage::{
 use secrecy::ExposeSecret as _;
 use tokio::runtime::Handle;
 
+use self::key::make_key;
 pub use self::key::parse_key;
-use self::key::{make_key, server_key};
+pub(crate) use self::key::server_key;
 use crate::{config::Config, threads};
 
 /// Why the rooms could not be opened.

@@ -11,9 +11,9 @@ use rookery_storage::backup;
 use secrecy::ExposeSecret as _;
 
 use crate::{
-    boot::{Rooms, storage},
+    boot::{Rooms, server_key, storage},
     config::Config,
-    routes::ops::close::Closed,
+    routes::ops::close::{self, Closed},
     terminal::client::{Failure, OpsClient},
 };
 
@@ -21,7 +21,7 @@ use crate::{
 /// would write, and its pages, answer that it is closed.
 ///
 /// A server that runs is asked on its operator's listener (`ops.listen`, with `ops.token` where
-/// one is set). When none answers there, the database is opened instead: with SQLite its lock file
+/// one is set, and with proof that the server's key is known here). When none answers there, the database is opened instead: with SQLite its lock file
 /// makes sure that none runs after all. On PostgreSQL one may run elsewhere, whose key this needs; it
 /// goes on serving the database, and loads this app anew when it writes to it next.
 ///
@@ -45,8 +45,10 @@ async fn ask(config: &Config, app: &str) -> Reached {
         Ok(client) => client,
         Err(line) => return Reached::Answered(Err(line)),
     };
+    // Without the key it is refused there, with what to do.
+    let proof = server_key(config).map(|key| close::proof(&key, app)).unwrap_or_default();
     let path = format!("/ops/apps/{}/close", path_segment(app));
-    match client.post(&path, None::<&()>).await {
+    match client.post_with(&path, (close::PROOF_HEADER, &proof)).await {
         Err(Failure::NobodyThere(_)) => Reached::NobodyThere,
         answer => Reached::Answered(answer.map_err(String::from)),
     }

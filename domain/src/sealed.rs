@@ -42,6 +42,8 @@ pub enum TokenPurpose {
     Feed = 3,
     /// The files of an app, for the page of one visitor.
     Files = 4,
+    /// That whoever asks to close an app reads the server's key.
+    Close = 5,
 }
 
 /// 32 secret bytes of this installation. Losing it loses sealed texts, open cursors, the files of

@@ -19,7 +19,7 @@ use crate::config::Config;
 const KEY_BYTES: usize = 32;
 
 /// The server's key: the setting, else the file.
-pub(super) fn server_key(config: &Config) -> Result<ServerKey, BootError> {
+pub(crate) fn server_key(config: &Config) -> Result<ServerKey, BootError> {
     let key = match config.server.key.expose_secret() {
         "" => {
             let path = config.data_dir.join(KEY_FILE);

@@ -7,7 +7,7 @@ use std::{
 };
 
 use http::Method;
-use reqwest::redirect;
+use reqwest::{RequestBuilder, redirect};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -111,7 +111,7 @@ impl OpsClient {
     /// # Errors
     /// [`Failure`], one line.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
-        self.ask(Method::GET, path, None::<&()>).await
+        self.ask(self.request(Method::GET, path)).await
     }
 
     /// The answer to a POST.
@@ -121,24 +121,32 @@ impl OpsClient {
     pub async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
-        body: Option<&impl Serialize>,
+        body: &impl Serialize,
     ) -> Result<T, Failure> {
-        self.ask(Method::POST, path, body).await
+        self.ask(self.request(Method::POST, path).json(body)).await
     }
 
-    async fn ask<T: DeserializeOwned>(
+    /// The answer to a POST that has a header in place of a body.
+    ///
+    /// # Errors
+    /// [`Failure`], one line.
+    pub async fn post_with<T: DeserializeOwned>(
         &self,
-        method: Method,
         path: &str,
-        body: Option<&impl Serialize>,
+        (name, value): (&'static str, &str),
     ) -> Result<T, Failure> {
-        let mut request = self.client.request(method, format!("{}{path}", self.origin));
-        if !self.token.expose_secret().is_empty() {
-            request = request.bearer_auth(self.token.expose_secret());
+        self.ask(self.request(Method::POST, path).header(name, value)).await
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let request = self.client.request(method, format!("{}{path}", self.origin));
+        match self.token.expose_secret() {
+            "" => request,
+            token => request.bearer_auth(token),
         }
-        if let Some(body) = body {
-            request = request.json(body);
-        }
+    }
+
+    async fn ask<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Failure> {
         let silent = |error: reqwest::Error| match error.is_connect() {
             true => Failure::NobodyThere(self.origin.clone()),
             false => Failure::Refused(format!("the server did not answer: {error}")),

@@ -214,7 +214,7 @@ async fn show<T: DeserializeOwned>(
 async fn perform(client: &OpsClient, action: &str, act: Act) -> Result<String, String> {
     let app = path_segment(&act.app);
     let path = format!("/ops/api/apps/{app}/actions/{action}");
-    let line: AppLine = client.post(&path, Some(&Why { reason: act.reason })).await?;
+    let line: AppLine = client.post(&path, &Why { reason: act.reason }).await?;
     Ok(format!("{} ({}) is {}\n", text::clean(&line.slug), line.id, line.state))
 }
 

@@ -24,6 +24,7 @@ use reqwest::{Client, Method, RequestBuilder};
 use rookery::{
     Hooks, Server,
     config::{self, Config, Environment},
+    routes::ops::close,
     state::AppState,
 };
 use rookery_actors::WorkerKind;
@@ -127,6 +128,13 @@ impl TestServer {
     /// A request to the operator's listener.
     pub fn ops(&self, method: Method, path: &str) -> RequestBuilder {
         self.client.request(method, format!("http://{}{path}", self.server.ops_address()))
+    }
+
+    /// What `rookery app close` asks of the operator's listener.
+    pub fn close_app(&self, app: &str) -> RequestBuilder {
+        let proof = close::proof(&self.state().rooms.key, app);
+        let request = self.ops(Method::POST, &format!("/ops/apps/{app}/close"));
+        request.header(close::PROOF_HEADER, proof)
     }
 
     /// The answer to a GET.

@@ -38,7 +38,7 @@ async fn an_action_needs_a_reason_and_an_app_and_is_written_down() {
         act(&server, &app.id, "wake", &wrong).await.error(ErrorCode::InvalidRequest);
     }
     act(&server, &app.id, "explode", &why).await.error(ErrorCode::NotFound);
-    act(&server, "no-such-app", "wake", &why).await.error(ErrorCode::AppNotFound);
+    act(&server, "no-such-app", "wake", &why).await.error_of_its_own(ErrorCode::AppNotFound);
 
     let state = async |action: &str| {
         act(&server, "acted-on", action, &why).await.expect(200)["state"].clone()
@@ -64,7 +64,7 @@ async fn an_action_needs_a_reason_and_an_app_and_is_written_down() {
     assert_eq!(list["items"][0]["app"], app.id);
 
     // So is what `rookery app close` asks for.
-    Answer::of(server.ops(Method::POST, "/ops/apps/acted-on/close")).await.expect(200);
+    Answer::of(server.close_app("acted-on")).await.expect(200);
     let list = Answer::of(server.ops(Method::GET, "/ops/api/actions")).await.expect(200);
     let last = &list["items"][0];
     assert_eq!((&last["action"], &last["outcome"]), (&json!("close"), &json!("done")));

@@ -122,7 +122,7 @@ async fn one_app_is_seen_message_by_message_from_the_first_look_on_and_looking_w
     assert!(seen["wait"]["count"].as_u64().unwrap() >= 2);
     assert!(!seen["seconds"].as_array().unwrap().is_empty());
     let unknown = server.ops(Method::GET, "/ops/api/apps/no-such-app");
-    Answer::of(unknown).await.error(ErrorCode::AppNotFound);
+    Answer::of(unknown).await.error_of_its_own(ErrorCode::AppNotFound);
 }
 
 #[tokio::test]

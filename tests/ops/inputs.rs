@@ -41,16 +41,23 @@ async fn what_is_not_there_is_not_found() {
         ("/ops/api/tree?shard=4096", ErrorCode::NotFound),
         ("/ops/tree?shard=4096", ErrorCode::NotFound),
         ("/ops/live?view=tree&shard=4096", ErrorCode::NotFound),
-        ("/ops/api/apps/no-such-app", ErrorCode::AppNotFound),
-        ("/ops/api/apps/app_00000000000000000000000000", ErrorCode::AppNotFound),
-        ("/ops/api/apps/%00", ErrorCode::AppNotFound),
-        ("/ops/apps/agt_00000000000000000000000000", ErrorCode::AppNotFound),
-        ("/ops/live?view=app", ErrorCode::AppNotFound),
         ("/ops/api/nothing", ErrorCode::NotFound),
         ("/ops/api/apps", ErrorCode::NotFound),
         ("/v1/apps", ErrorCode::NotFound),
     ] {
         Answer::of(server.ops(Method::GET, path)).await.error(code);
+    }
+    for path in [
+        "/ops/api/apps/no-such-app",
+        "/ops/api/apps/app_00000000000000000000000000",
+        "/ops/api/apps/%00",
+        "/ops/apps/agt_00000000000000000000000000",
+        "/ops/live?view=app",
+    ] {
+        let error = Answer::of(server.ops(Method::GET, path)).await;
+        let error = error.error_of_its_own(ErrorCode::AppNotFound);
+        // What leads on there, and not at the API.
+        assert!(error["hint"].to_string().contains("GET /ops/api/tree"), "{path}: {error}");
     }
 }
 

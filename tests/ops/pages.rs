@@ -43,7 +43,7 @@ async fn every_page_is_whole_and_strict() {
     let form = Answer::of(server.ops(Method::GET, "/ops/apps/shown")).await;
     assert!(form.text.contains("<form class=\"act\""));
     let unknown = server.ops(Method::GET, "/ops/apps/no-such-app");
-    Answer::of(unknown).await.error(ErrorCode::AppNotFound);
+    Answer::of(unknown).await.error_of_its_own(ErrorCode::AppNotFound);
     for (path, status) in [
         ("/ops/apps/no-such-app", 404),
         ("/ops/tree?shard=4096", 404),
@@ -114,5 +114,5 @@ async fn an_open_page_hears_first_everything_and_then_only_what_changed() {
     assert_eq!(changed["0.0.href"], format!("/ops/apps/{}", app.id));
     assert!(changed.as_object().unwrap().len() <= 12, "one row changed: {changed}");
     let wrong = server.ops(Method::GET, "/ops/live?view=app&id=no-such-app");
-    Answer::of(wrong).await.error(ErrorCode::AppNotFound);
+    Answer::of(wrong).await.error_of_its_own(ErrorCode::AppNotFound);
 }

@@ -1,6 +1,5 @@
 //! The room that the trash of an app has: it is none of the app's, and it ends.
 
-use reqwest::Method;
 use rookery_actors::WorkerKind;
 use rookery_domain::{ErrorCode, time::DAY_S};
 use serde_json::{Value, json};
@@ -133,7 +132,7 @@ async fn rows_in_the_trash_of_an_app_that_is_closed_or_deleted_itself_are_destro
     let rows = Rows::start().await;
     rows.row("entries", "k0", json!({})).await;
     rows.delete("entries/k0").await.expect(200);
-    let close = rows.server.ops(Method::POST, &format!("/ops/apps/{}/close", rows.app));
+    let close = rows.server.close_app(&rows.app.to_string());
     Answer::of(close).await.expect(200);
     let kept = async || {
         let app = rows.server.get_as(rows.key(OWNER), &format!("/v1/apps/{}", rows.app)).await;

@@ -28,7 +28,7 @@ async fn closed() -> Owned {
         let made = owned.agent(POST, path, body).await;
         assert_eq!(made.status, 201, "{path}: {}", made.text);
     }
-    let close = owned.server.ops(POST, &format!("/ops/apps/{}/close", owned.app.id));
+    let close = owned.server.close_app(&owned.app.id);
     Answer::of(close).await.expect(200);
     owned
 }

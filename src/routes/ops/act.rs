@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
-    app::AppLine,
+    app::{AppLine, find},
     operator::{ActingOperator, Operator},
 };
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
 
 /// Errors of an action.
 pub const ERRORS: &[ErrorCode] =
-    &[ErrorCode::AppNotFound, ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
+    &[ErrorCode::NotFound, ErrorCode::AppNotFound, ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
 /// Errors of the list.
 pub const LIST_ERRORS: &[ErrorCode] = &[];
 
@@ -92,7 +92,7 @@ impl RequestBody for Why {
 #[utoipa::path(
     post, path = "/ops/api/apps/{id}/actions/{action}", tag = "Operators", request_body = Why,
     params(
-        ("action" = String, Path,
+        ("action" = String, Path, pattern = "^(wake|hibernate|restart|lift-quarantine|kill)$",
          description = "`wake`, `hibernate`, `restart`, `lift-quarantine` or `kill`"),
     ),
     responses((status = 200, description = "It is done; the app afterwards", body = AppLine)),
@@ -117,7 +117,7 @@ pub(super) async fn run(
     reason: &str,
 ) -> ApiResult<AppLine> {
     let reason = operator::reason(reason)?.to_owned();
-    let (app, state) = (state.rooms.apps().find(id).await?, state.clone());
+    let (app, state) = (find(state, id).await?, state.clone());
     let line = to_the_end(async move {
         let done = perform(&app, action).await;
         let (now, name) = (state.clock.now(), action.as_str());

@@ -9,7 +9,7 @@ use rookery_actors::{
         view::AppView,
     },
 };
-use rookery_domain::ErrorCode;
+use rookery_domain::{ErrorCode, Result};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -23,6 +23,9 @@ use crate::{
 
 /// Errors of this route.
 pub const ERRORS: &[ErrorCode] = &[ErrorCode::AppNotFound];
+
+/// Where operators find an app's id.
+const NAMED: &str = "Check the id or slug: GET /ops/api/tree and GET /ops/api/hot name apps.";
 
 /// One line of a list of apps.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -241,6 +244,18 @@ impl AppDetail {
     }
 }
 
+/// The app of this id or slug, whatever its status.
+///
+/// # Errors
+/// `app_not_found`; `unavailable` when storage does not answer.
+pub(super) async fn find(state: &AppState, id: &str) -> Result<AppHandle> {
+    let found = state.rooms.apps().find(id).await;
+    found.map_err(|error| match error.code {
+        ErrorCode::AppNotFound => error.with_hint(NAMED),
+        _ => error,
+    })
+}
+
 /// One app, by id or slug. Looking wakes nothing.
 #[utoipa::path(
     get, path = "/ops/api/apps/{id}", tag = "Operators",
@@ -251,6 +266,6 @@ pub async fn app(
     State(state): State<AppState>,
     Path(id): Path<String>,
 ) -> ApiResult<Json<AppDetail>> {
-    let app = state.rooms.apps().find(&id).await?;
+    let app = find(&state, &id).await?;
     Ok(Json(AppDetail::of(&app)))
 }

@@ -2,15 +2,23 @@
 //! asks this of a running server.
 
 use axum::{Json, extract::State};
-use http::{HeaderMap, header};
+use http::HeaderMap;
 use rookery_actors::task::to_the_end;
-use rookery_domain::{Error, ErrorCode};
+use rookery_domain::{
+    Error, ErrorCode,
+    sealed::{ServerKey, TokenPurpose},
+};
 use serde::{Deserialize, Serialize};
 
+use super::app::find;
 use crate::{
     http::params::Path,
     {error::ApiResult, ops::audit, state::AppState},
 };
+
+/// What whoever may close an app does.
+const BY_COMMAND: &str =
+    "Run `rookery app close APP` with the server's settings, as a user who may read its key.";
 
 /// An app that was taken down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,24 +29,37 @@ pub struct Closed {
     pub slug: String,
 }
 
+/// The header of [`proof`].
+pub const PROOF_HEADER: &str = "x-rookery-close-proof";
+
+/// Proof that whoever asks to close `app`, an id or a slug as in the path, reads the server's key. It is
+/// good for nothing else, and closing an app twice is closing it once.
+#[must_use]
+pub fn proof(key: &ServerKey, app: &str) -> String {
+    key.sign(TokenPurpose::Close, app.as_bytes())
+}
+
 /// Takes an app down: its owner may still read, nobody writes, its pages say that it is closed.
 ///
 /// # Errors
-/// `app_not_found`; `forbidden` for a request that a browser sent: this listener may be without a
-/// token, and any page can make a browser post to a loopback address.
+/// `app_not_found`; `forbidden` without [`proof`]: this listener may be without a token, and whoever
+/// reaches it is not whoever the server belongs to.
 pub async fn close(
     State(state): State<AppState>,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> ApiResult<Json<Closed>> {
-    if headers.contains_key(header::ORIGIN) || headers.contains_key("sec-fetch-site") {
-        return Err(Error::new(ErrorCode::Forbidden, "browsers may not do this").into());
+    let sent = headers.get(PROOF_HEADER).and_then(|sent| sent.to_str().ok());
+    let proven = sent.and_then(|sent| state.rooms.key.verify(TokenPurpose::Close, sent));
+    if proven.is_none_or(|named| named != id.as_bytes()) {
+        let message = "closing an app asks for proof that one reads the server's key";
+        return Err(Error::new(ErrorCode::Forbidden, message).with_hint(BY_COMMAND).into());
     }
-    let app = state.rooms.apps().find(&id).await?;
+    let app = find(&state, &id).await?;
     let record = to_the_end(async move {
         let done = state.rooms.close_app(&app.id().to_string()).await;
-        // It asks for no reason.
-        let (now, reason) = (state.clock.now(), String::new());
+        // It asks for no reason, and there is one way to it.
+        let (now, reason) = (state.clock.now(), "rookery app close".to_owned());
         state.ops.audit.record(audit::Action::ended(now, "close", app.id(), reason, &done));
         done
     })

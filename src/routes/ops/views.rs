@@ -6,7 +6,7 @@ use rookery_domain::Error;
 use serde::Deserialize;
 
 use super::{
-    app::{AppDetail, AppLine, AppSecond},
+    app::{AppDetail, AppLine, AppSecond, find},
     hot::{self, HotApp, HotQuery},
     restarts::{self, RestartsQuery},
     tree::{self, Tree, TreeQuery},
@@ -80,7 +80,7 @@ pub async fn make(state: &AppState, asked: &ViewQuery) -> Result<View, Error> {
         Which::Restarts => Ok(crashes(state, asked)),
         Which::App => {
             let id = asked.id.as_deref().unwrap_or_default();
-            let app = state.rooms.apps().find(id).await?;
+            let app = find(state, id).await?;
             Ok(one(&AppDetail::of(&app)))
         }
     }

@@ -1,6 +1,5 @@
 //! Advisories: exposed collections of all apps with evidence from the real rows, worst first.
 
-use reqwest::Method;
 use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
 
@@ -116,7 +115,7 @@ async fn an_app_that_nobody_reaches_any_more_exposes_nothing() {
         report["items"].as_array().expect("items").len()
     };
     assert!(exposed().await > 0);
-    let close = server.ops(Method::POST, &format!("/ops/apps/{}/close", app.id));
+    let close = server.close_app(&app.id);
     Answer::of(close).await.expect(200);
     assert_eq!(exposed().await, 0);
 }

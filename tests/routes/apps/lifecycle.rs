@@ -1,6 +1,7 @@
 //! Life and death of an app: trash, restore, purge, closing, waking.
 
 use reqwest::Method;
+use rookery::routes::ops::close;
 use rookery_actors::app::message::{AppOp, Op};
 use rookery_domain::{ErrorCode, principal::Caller};
 use serde_json::json;
@@ -185,13 +186,17 @@ async fn a_closed_app_is_read_by_its_owner_and_written_by_nobody() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;
     let app = server.deploy(&owner, json!({"slug": "taken-down", "manifest": guestbook()})).await;
-    let close = |id: &str| server.ops(Method::POST, &format!("/ops/apps/{id}/close"));
-    // Any page can make a browser post to a loopback address.
-    let by_page = close("taken-down").header("origin", "http://127.0.0.1:8081");
-    Answer::of(by_page).await.error(ErrorCode::Forbidden);
-    Answer::of(close("no-such-app")).await.error(ErrorCode::AppNotFound);
+    // Whoever reaches the listener, as any page can make a browser do, reads no key.
+    let path = "/ops/apps/taken-down/close";
+    let of_another = close::proof(&server.state().rooms.key, "another");
+    for proof in ["", "forged", &of_another] {
+        let request = server.ops(Method::POST, path).header(close::PROOF_HEADER, proof);
+        Answer::of(request).await.error_of_its_own(ErrorCode::Forbidden);
+    }
+    Answer::of(server.ops(Method::POST, path)).await.error_of_its_own(ErrorCode::Forbidden);
+    Answer::of(server.close_app("no-such-app")).await.error_of_its_own(ErrorCode::AppNotFound);
     for _ in 0..2 {
-        let closed = Answer::of(close("taken-down")).await.expect(200);
+        let closed = Answer::of(server.close_app("taken-down")).await.expect(200);
         assert_eq!(closed, json!({"id": app.id, "slug": "taken-down"}));
     }
     let shown = server.get_as(&owner, &app.path("")).await.expect(200);

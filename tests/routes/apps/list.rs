@@ -22,7 +22,7 @@ async fn a_list_is_filtered_by_what_its_records_say() {
     }
     server.deploy(&bob, json!({"slug": "app-of-bob"})).await;
     Answer::of(server.call(Method::DELETE, "/v1/apps/app-deleted", &ann)).await;
-    Answer::of(server.ops(Method::POST, "/ops/apps/app-closed/close")).await.expect(200);
+    Answer::of(server.close_app("app-closed")).await.expect(200);
     Answer::of(server.call(Method::POST, "/v1/apps/app-live/wake", &ann)).await.expect(200);
 
     assert_eq!(slugs(&server, &ann, "").await, ["app-live", "app-closed", "app-resting"]);
