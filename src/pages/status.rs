@@ -82,6 +82,14 @@ impl StatusPage {
         page.with_action("Go to the start", home)
     }
 
+    /// What was asked for is not set up here.
+    #[must_use]
+    pub fn not_offered(shell: Shell, home: String) -> Self {
+        let text = "This service does not offer that.";
+        let page = Self::new(shell, StatusCode::NOT_IMPLEMENTED, "Not offered here", text);
+        page.with_action("Go to the start", home)
+    }
+
     /// No app has this address.
     #[must_use]
     pub fn no_app(shell: Shell) -> Self {

@@ -32,7 +32,7 @@ async fn a_browser_that_goes_astray_is_shown_a_page() {
     for path in ["/authorize", "/sign-in?redirect_to=%2F%2Fevil.example", no_page] {
         is_page(&load(&server, GET, path).await, 400, "This address does not work");
     }
-    is_page(&load(&server, GET, "/v1/auth/idp").await, 501, "Nothing is here");
+    is_page(&load(&server, GET, "/v1/auth/idp").await, 501, "Not offered here");
     load(&server, GET, "/v1/auth/none").await.error(ErrorCode::NotFound);
     let verb = load(&server, Method::DELETE, "/sign-in").await;
     is_page(&verb, 405, "Nothing is here");

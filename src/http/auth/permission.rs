@@ -370,13 +370,13 @@ permission!(RowCaller<L>, any L: "An agent of the app's owner, or a service cred
 [AgentKey ServiceCredential],
 [Unauthorized Forbidden AgentNotClaimed AppNotFound SoftDeleted AppClosed],
 |parts, state| {
-    let (app, caller) = resolve::row_caller::<L>(parts, state).await?;
+    let (app, caller) = resolve::row_caller::<L>(parts, state, "agents and service credentials").await?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(RowCallerBeyondAllowlist<L>, any L: "An agent of the app's owner; no service credential.",
 [AgentKey],
 [Unauthorized Forbidden AgentNotClaimed AppNotFound SoftDeleted AppClosed],
 |parts, state| {
-    let (app, caller) = resolve::row_caller::<L>(parts, state).await?;
+    let (app, caller) = resolve::row_caller::<L>(parts, state, "agents").await?;
     Self { app, caller, lifecycle: PhantomData }
 });

@@ -160,10 +160,12 @@ async fn is_member(app: &AppHandle, caller: &Caller, state: &AppState) -> Result
     }
 }
 
-/// The app in the path and who asks it for rows: a service credential of it comes in here too.
+/// The app in the path and who asks it for rows: a service credential of it comes in here too. Whoever
+/// may not is told that the route is for `callers`.
 pub(super) async fn row_caller<L: Lifecycle>(
     parts: &mut Parts,
     state: &AppState,
+    callers: &'static str,
 ) -> Result<(AppHandle, Caller)> {
     let identity = required(parts, state).await?;
     if let Identity::Credential { app: only, .. } = identity {
@@ -174,7 +176,7 @@ pub(super) async fn row_caller<L: Lifecycle>(
         return Ok((in_state::<L>(parts, app, false)?, identity.caller()));
     }
     if matches!(identity, Identity::Human { .. }) && !RequestContext::is_of_page(parts) {
-        return Err(Error::only_for("agents and service credentials"));
+        return Err(Error::only_for(callers));
     }
     let (account, caller) = person_of(identity, parts, state)?;
     let app = app(parts, state).await?;

@@ -55,9 +55,10 @@ fn page(state: &State, code: ErrorCode, request_id: &HeaderValue) -> StatusPage 
         ErrorCode::AppClosed => StatusPage::closed(shell),
         ErrorCode::RateLimited => StatusPage::rate_limited(shell),
         ErrorCode::Unavailable => StatusPage::unavailable(shell, request_id()),
-        ErrorCode::NotFound | ErrorCode::MethodNotAllowed | ErrorCode::NotImplemented => {
+        ErrorCode::NotFound | ErrorCode::MethodNotAllowed => {
             StatusPage::not_found(shell, format!("{site}/"))
         }
+        ErrorCode::NotImplemented => StatusPage::not_offered(shell, format!("{site}/")),
         _ => match code.status() {
             401 => StatusPage::spent_link(shell, format!("{site}/sign-in")),
             403 => StatusPage::forbidden(shell),

@@ -41,9 +41,9 @@ pub struct ScreenshotParams {
 
 /// A picture of the app's current version
 ///
-/// Taken by a headless browser where the operator has set one up, and kept for the version: the
-/// page as somebody who is not signed in would see it, without anything from other hosts. Where
-/// there is none, or it fails, a picture with the app's slug is drawn instead;
+/// Taken by a headless browser where the operator has set one up, and kept for the version, an hour at
+/// most: the page as somebody who is not signed in would see it, without anything from other hosts.
+/// Where there is none, or it fails, a picture with the app's slug is drawn instead;
 /// `x-service-screenshot-source` says which it is (`browser`, `drawn`).
 #[utoipa::path(
     get, path = "/v1/apps/{id}/screenshot", tag = "Apps", operation_id = "app_screenshot",
