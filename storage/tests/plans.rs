@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A source, words of a statement in it, and how each of its tables is read.
-const PLANS: [(&str, &str, &[&str]); 12] = [
+const PLANS: [(&str, &str, &[&str]); 13] = [
     (
         "trash.rs",
         "state_at < $1 and state_at >= $2",
@@ -28,7 +28,8 @@ const PLANS: [(&str, &str, &[&str]); 12] = [
     ("closing.rs", "select m.app_id, m.human", &["humans_closed", "INDEX members_human"]),
     ("apps/purge.rs", "purge_at <= $1", &["USING INDEX apps_purge (purge_at>? AND"]),
     ("apps/purge.rs", "select id from apps where purge_at", &["USING INDEX apps_marked"]),
-    ("apps/mod.rs", "select 1 where", &["COVERING INDEX apps_counted (owner=? AND status=?)"]),
+    ("apps/room.rs", "in (0, 2)) < $2", &["COVERING INDEX apps_counted (owner=? AND status=?)"]),
+    ("apps/room.rs", "id <> $3", &["COVERING INDEX apps_counted (owner=? AND status=?)"]),
     ("retention.rs", "from apps a", &["a USING INDEX apps_bounded (id>?)"]),
     ("expiry.rs", "from budgets where day <", &["INDEX budgets_day (day<?)"]),
     ("placeholders.rs", "delete from humans", &["SEARCH humans", "former_slugs USING"]),

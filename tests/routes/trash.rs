@@ -1,5 +1,6 @@
 //! The room that the trash of an app has: it is none of the app's, and it ends.
 
+use reqwest::Method;
 use rookery_actors::WorkerKind;
 use rookery_domain::{ErrorCode, time::DAY_S};
 use serde_json::{Value, json};
@@ -129,21 +130,29 @@ async fn the_sweeper_comes_by_itself_where_a_trash_is_overfull() {
 
 #[tokio::test]
 async fn rows_in_the_trash_of_an_app_that_is_closed_or_deleted_itself_are_destroyed_in_time() {
-    let rows = Rows::start().await;
-    rows.row("entries", "k0", json!({})).await;
-    rows.delete("entries/k0").await.expect(200);
-    let close = rows.server.close_app(&rows.app.to_string());
-    Answer::of(close).await.expect(200);
-    let kept = async || {
-        let app = rows.server.get_as(rows.key(OWNER), &format!("/v1/apps/{}", rows.app)).await;
-        let collections = app.expect(200)["collections"].clone();
-        let deleted = |one: &Value| one["deleted_count"].as_u64().expect("a number");
-        collections.as_array().expect("collections").iter().map(deleted).sum::<u64>()
-    };
-    assert_eq!(kept().await, 1);
-    rows.pass_seconds(31 * DAY_S);
-    rows.server.round(WorkerKind::Sweeper).await;
-    assert_eq!(kept().await, 0);
+    for closes in [true, false] {
+        let rows = Rows::start().await;
+        rows.row("entries", "k0", json!({})).await;
+        rows.delete("entries/k0").await.expect(200);
+        rows.pass_seconds(DAY_S);
+        let path = format!("/v1/apps/{}", rows.app);
+        let left = match closes {
+            true => Answer::of(rows.server.close_app(&rows.app.to_string())).await,
+            false => rows.server.send(Method::DELETE, rows.key(OWNER), &path, &Value::Null).await,
+        };
+        assert!(left.status < 300, "{}", left.text);
+        let kept = async || {
+            let path = format!("{path}?include_deleted=true");
+            let app = rows.server.get_as(rows.key(OWNER), &path).await.expect(200);
+            let deleted = |one: &Value| one["deleted_count"].as_u64().expect("a number");
+            app["collections"].as_array().expect("collections").iter().map(deleted).sum::<u64>()
+        };
+        assert_eq!(kept().await, 1);
+        // A deleted app has half a day left.
+        rows.pass_seconds(29 * DAY_S + DAY_S / 2);
+        rows.server.round(WorkerKind::Sweeper).await;
+        assert_eq!(kept().await, 0);
+    }
 }
 
 #[tokio::test]
