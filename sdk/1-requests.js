@@ -207,7 +207,7 @@ const withRetries = async (repeatable, send) => {
     } catch (error) {
       const again = error.retryable && (repeatable || error.requestId || error.status === 429);
       if (!again || attempt === ATTEMPTS_MAX) throw error;
-      // Not at the moment when all others do whom the server told the same.
+      // Longer each time, and not at the moment when all others do whom the server told the same.
       await sleep(error.retryAfterMs * attempt + backoff(attempt - 1));
     }
   }

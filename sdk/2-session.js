@@ -42,6 +42,7 @@ const look = async () => {
 // Another tab or window may have signed in or out, or the visitor's role have changed.
 const lookAgain = async () => {
   if (document.hidden || !(watchers.size || session)) return;
+  // While it is being made, nobody is who the visitor is.
   await session?.catch(() => {});
   const before = session;
   const me = await look().catch(() => undefined);

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use rookery_domain::idempotency::IdempotentRequest;
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
-/// A lock for each key of which a request is under way.
+/// A lock for each key of which a request is under way: as many as requests that wait or are answered.
 #[derive(Default)]
 pub(crate) struct KeyLocks(Mutex<HashMap<[u8; 32], Arc<AsyncMutex<()>>>>);
 

@@ -268,7 +268,7 @@ impl Control {
     /// What is said of a slug that an app has; which one, to whoever acts as its owner.
     async fn taken(&self, slug: &str, owner: HumanId) -> Error {
         let error = |message| Error::new(ErrorCode::SlugTaken, message);
-        let found = self.apps.whatever_its_status(slug).await.map(|app| app.record());
+        let found = self.apps.find_until_destroyed(slug).await.map(|app| app.record());
         let own = found.ok().filter(|record| {
             *record.slug == *slug
                 && self.env().orgs.acts_as_owner(record, Some(owner)).unwrap_or(false)

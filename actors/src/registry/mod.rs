@@ -82,7 +82,7 @@ impl Apps {
     /// # Errors
     /// `app_not_found`; `unavailable` when storage does not answer.
     pub async fn find(&self, id_or_slug: &str) -> Result<AppHandle> {
-        let app = self.whatever_its_status(id_or_slug).await?;
+        let app = self.find_until_destroyed(id_or_slug).await?;
         if app.record().is_over(self.inner.env.clock.now()) {
             return Err(Error::app_not_found());
         }
@@ -93,7 +93,7 @@ impl Apps {
     ///
     /// # Errors
     /// As [`Apps::find`].
-    pub(crate) async fn whatever_its_status(&self, id_or_slug: &str) -> Result<AppHandle> {
+    pub(crate) async fn find_until_destroyed(&self, id_or_slug: &str) -> Result<AppHandle> {
         if let Ok(id) = id_or_slug.parse::<AppId>() {
             return self.by_id(id).await;
         }

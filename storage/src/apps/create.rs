@@ -88,8 +88,10 @@ async fn decide(tx: &mut Tx, app: &NewApp) -> Result<CreateOutcome> {
     {
         return Ok(CreateOutcome::Answered(first));
     }
-    if let Some(full) = room::lacking_in(tx, record.owner, record.id, app.apps_max).await? {
-        return Ok(CreateOutcome::QuotaReached(full));
+    for (sql, args, of) in room::statements(record.owner, record.id, app.apps_max) {
+        if !tx.exists(sql, args).await? {
+            return Ok(CreateOutcome::QuotaReached(of));
+        }
     }
     // In this order: an app that was destroyed meanwhile has left its slug before it is free.
     let is_free = insert_record(tx, record, app.bounded).await?

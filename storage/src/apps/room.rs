@@ -7,7 +7,7 @@ use rookery_domain::{
 };
 
 use crate::{
-    db::{Args, Db, Tx, args},
+    db::{Args, Db, args},
     error::Result,
 };
 
@@ -51,24 +51,9 @@ pub(crate) fn statements(
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn lacking(db: &Db, owner: HumanId, app: AppId, max: AppsMax) -> Result<Option<FullOf>> {
-    for (sql, args, full) in statements(owner, app, max) {
+    for (sql, args, of) in statements(owner, app, max) {
         if !db.exists(sql, args).await? {
-            return Ok(Some(full));
-        }
-    }
-    Ok(None)
-}
-
-/// As [`lacking`], in a transaction that holds the account's lock.
-pub(super) async fn lacking_in(
-    tx: &mut Tx,
-    owner: HumanId,
-    app: AppId,
-    max: AppsMax,
-) -> Result<Option<FullOf>> {
-    for (sql, args, full) in statements(owner, app, max) {
-        if !tx.exists(sql, args).await? {
-            return Ok(Some(full));
+            return Ok(Some(of));
         }
     }
     Ok(None)

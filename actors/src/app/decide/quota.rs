@@ -21,14 +21,15 @@ impl Decision<'_> {
         self.ask_for_sweep();
         let limits = &self.env.limits;
         let totals = self.working.root.totals;
-        let rows = totals.rows() + beyond(totals.trashed, limits.trash_rows_max());
-        if before.is_none() && rows >= limits.max_rows_per_app {
-            return Err(self.app_quota("rows", limits.max_rows_per_app));
+        if before.is_none() {
+            let trash = beyond(totals.trashed, limits.trash_rows_max());
+            self.check_room("rows", totals.rows() + 1, trash, limits.max_rows_per_app)?;
         }
         let freed = before.map_or(0, Row::stored_bytes);
-        let kept = totals.bytes + beyond(totals.trashed_bytes, limits.trash_bytes_max());
-        if bytes > freed && kept + bytes - freed > limits.max_storage_bytes_per_app {
-            return Err(self.app_quota("storage_bytes", limits.max_storage_bytes_per_app));
+        if bytes > freed {
+            let trash = beyond(totals.trashed_bytes, limits.trash_bytes_max());
+            let kept = totals.bytes + bytes - freed;
+            self.check_room("storage_bytes", kept, trash, limits.max_storage_bytes_per_app)?;
         }
         if before.is_none() {
             self.reserve_rows(1)?;
@@ -46,26 +47,29 @@ impl Decision<'_> {
         }
     }
 
-    /// `app_quota_exceeded`. It says where rows count that no list of rows shows.
-    fn app_quota(&self, dimension: &str, limit: u64) -> Error {
-        let (totals, limits) = (self.working.root.totals, &self.env.limits);
-        let trash = beyond(totals.trashed, limits.trash_rows_max())
-            + beyond(totals.trashed_bytes, limits.trash_bytes_max());
-        let detached = if self.standing.is_owner() { totals.detached } else { 0 };
-        let mut message = format!("the app is at its limit of {limit} {dimension}");
-        if trash > 0 {
-            message += "; what was deleted faster than it is destroyed counts towards it";
+    /// `app_quota_exceeded`, where the app would keep so much of `dimension`, and its trash takes room of
+    /// it. It says what counts that no list of rows shows.
+    fn check_room(&self, dimension: &str, kept: u64, trash: u64, limit: u64) -> Result<()> {
+        if kept + trash <= limit {
+            return Ok(());
         }
-        if detached > 0 {
-            message += &format!("; its detached rows, {detached} of them, count towards it");
-        }
+        let detached = self.working.root.totals.detached;
+        let (what, hint) = if kept <= limit {
+            let what = "; what was deleted faster than it is destroyed counts towards it";
+            (what.to_owned(), Some(TRASH))
+        } else if self.standing.is_owner() && detached > 0 {
+            let what = format!("; its detached rows, {detached} of them, count towards it");
+            (what, Some(DETACHED))
+        } else {
+            (String::new(), None)
+        };
+        let message = format!("the app is at its limit of {limit} {dimension}{what}");
         let refused = Error::new(ErrorCode::AppQuotaExceeded, message)
             .with_details(json!({"dimension": dimension, "limit": limit}));
-        match (trash, detached) {
-            (0, 0) => refused,
-            (0, _) => refused.with_hint(DETACHED),
-            _ => refused.with_hint(TRASH),
-        }
+        Err(match hint {
+            Some(hint) => refused.with_hint(hint),
+            None => refused,
+        })
     }
 
     /// Has the account count so many rows more, where it has room for them
