@@ -63,7 +63,7 @@ async fn a_backup_of_a_busy_server_holds_all_that_was_acknowledged_before_it() {
         "assets": [{"path": "a.txt", "text": "a"}]});
     let app = server.deploy(&owner, body).await;
     let handle = server.state().rooms.apps().find(&app.id).await.unwrap();
-    let caller = Caller::Human { human: owner.human, share: None, network: None };
+    let caller = Caller::human(owner.human);
     let (stop, acknowledged) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
     for n in 1..=100 {
         write(&handle, &caller, n).await;
@@ -116,7 +116,7 @@ async fn a_backup_of_a_busy_server_holds_all_that_was_acknowledged_before_it() {
     assert_eq!(document.text, "<p>kept");
     // Every row up to the last one is there, and new ones can be written.
     let handle = second.state().rooms.apps().find(&app.id).await.unwrap();
-    let caller = Caller::Human { human: owner.human, share: None, network: None };
+    let caller = Caller::human(owner.human);
     write(&handle, &caller, u32::try_from(rows).unwrap() + 1).await;
     let root = handle.root().await.unwrap();
     assert_eq!(root.live_rows("entries"), Some(rows + 1));

@@ -192,6 +192,12 @@ pub enum Caller {
 }
 
 impl Caller {
+    /// A human by a session of the site: it came by no link, and is held to no visitor's budget.
+    #[must_use]
+    pub const fn human(human: HumanId) -> Self {
+        Self::Human { human, share: None, network: None }
+    }
+
     /// Whether it is the service itself.
     #[must_use]
     pub const fn is_system(&self) -> bool {

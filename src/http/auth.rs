@@ -60,7 +60,7 @@ impl Identity {
     pub const fn caller(self) -> Caller {
         match self {
             Self::Agent { agent, owner, .. } => Caller::Agent { agent, owner },
-            Self::Human { human, .. } => Caller::Human { human, share: None, network: None },
+            Self::Human { human, .. } => Caller::human(human),
             Self::Credential { credential, app, token } => {
                 Caller::Credential { credential, app, token }
             }

@@ -155,7 +155,7 @@ pub async fn of_apps() -> Vec<Said> {
 async fn close(site: &Site<'_>) {
     use rookery_actors::app::message::{AppOp, Op};
     let handle = site.handle().await;
-    let owner = Caller::Human { human: handle.record().owner, share: None, network: None };
+    let owner = Caller::human(handle.record().owner);
     handle.apply(owner, Op::App(AppOp::Close)).await.expect("closed");
 }
 

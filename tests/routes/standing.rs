@@ -16,7 +16,7 @@ use crate::harness::Answer;
 
 impl Rows {
     fn owner(&self) -> Caller {
-        Caller::Human { human: self.human, share: None, network: None }
+        Caller::human(self.human)
     }
 
     async fn handle(&self) -> AppHandle {

@@ -95,7 +95,7 @@ impl World {
             owner,
             org: None,
             agent: None,
-            by: Caller::Human { human: owner, share: None, network: None }.principal(),
+            by: Caller::human(owner).principal(),
             bundle,
             slug: Some(slug.to_owned()),
             input_data: Default::default(),
@@ -167,7 +167,7 @@ impl Site<'_> {
 
     /// An operation on the app by its owner.
     pub async fn as_owner(&self, op: AppOp) {
-        let caller = Caller::Human { human: self.app.record().owner, share: None, network: None };
+        let caller = Caller::human(self.app.record().owner);
         self.app.apply(caller, Op::App(op)).await.expect("the owner may");
     }
 }

@@ -204,7 +204,7 @@ pub struct HumanOwner<L = Live> {
     /// The app.
     pub app: AppHandle,
     /// Who asked.
-    pub human: HumanId,
+    pub caller: Caller,
     lifecycle: PhantomData<L>,
 }
 
@@ -350,17 +350,17 @@ permission!(HumanOwner<L>, any L: "The app's owner in person.", [HumanSession],
 [Unauthorized Forbidden CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
 |parts, state| {
     let HumanSession { human, .. } = resolve::human(parts, state).await?;
-    let caller = Caller::Human { human, share: None, network: None };
+    let caller = Caller::human(human);
     let app = resolve::app(parts, state).await?;
     resolve::owner_only(&app, human, &caller, state).await?;
     let app = resolve::in_state::<L>(parts, app, true)?;
-    Self { app, human, lifecycle: PhantomData }
+    Self { app, caller, lifecycle: PhantomData }
 });
 permission!(HumanMember<L>, any L: "The app's owner or a member, in person.", [HumanSession],
 [Unauthorized Forbidden CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
 |parts, state| {
     let HumanSession { human, .. } = resolve::human(parts, state).await?;
-    let caller = Caller::Human { human, share: None, network: None };
+    let caller = Caller::human(human);
     let app = resolve::app(parts, state).await?;
     let owns = resolve::owner_or_member(&app, human, &caller, state).await?;
     let app = resolve::in_state::<L>(parts, app, owns)?;

@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State};
 use rookery_actors::app::message::{AppOp, Op};
-use rookery_domain::{ErrorCode, principal::Caller};
+use rookery_domain::ErrorCode;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -47,8 +47,7 @@ pub async fn unrestricted(
     State(state): State<AppState>,
     StrictJson(body): StrictJson<SetUnrestricted>,
 ) -> ApiResult<Json<AppRecordBody>> {
-    let HumanOwner { app, human, .. } = owner;
-    let caller = Caller::Human { human, share: None, network: None };
+    let HumanOwner { app, caller, .. } = owner;
     app.apply(caller, Op::App(AppOp::Unrestricted(body.on))).await?;
     Ok(Json(AppRecordBody::of_changed(&state, &app).await?))
 }

@@ -96,8 +96,7 @@ async fn a_live_app_is_judged_by_its_newest_rows() {
         },
         challenge: None,
     };
-    let caller =
-        rookery_domain::principal::Caller::Human { human: ann.human, share: None, network: None };
+    let caller = rookery_domain::principal::Caller::human(ann.human);
     handle.apply(caller, op).await.unwrap();
     let second = server.get_as(&ann, "/v1/apps/advisories").await.expect(200);
     assert_eq!(rows(second), 1);

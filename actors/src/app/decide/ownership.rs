@@ -46,7 +46,7 @@ impl Decision<'_> {
         let rows_max = self.env.limits.max_rows_per_account;
         self.working.counted.move_to(account, rows_max)?;
         self.working.open.journal.push(Undo::Account);
-        let by = Caller::Human { human: to, share: None, network: None }.principal();
+        let by = Caller::human(to).principal();
         let at = self.working.next_time(self.now);
         let mut data = json!({"owner": to, "org_id": null});
         if restricts {

@@ -292,7 +292,7 @@ async fn view(
     let row: Row = context.api.get(&format!("{path}?include_deleted=true")).await?;
     let names = Names::load(context).await?;
     let app = context.state.rooms.apps().find(at.id).await?;
-    let caller = Caller::Human { human: context.human, share: None, network: None };
+    let caller = Caller::human(context.human);
     let refusals = app.refusals(&caller, at.collection, at.key).await?;
     let control = context.state.rooms.control();
     let events = control.row_history(&app, &caller, at.collection, at.key).await?;

@@ -188,7 +188,7 @@ async fn rehearse(
     app: &rookery_actors::AppHandle,
     number: u32,
 ) -> Result<Rehearsal, Error> {
-    let caller = Caller::Human { human: context.human, share: None, network: None };
+    let caller = Caller::human(context.human);
     let request =
         RollBack { caller, number, expected: None, force: true, dry_run: true, idempotency: None };
     let tried = context.state.rooms.control().roll_back(app, request).await;
