@@ -22,7 +22,10 @@ use rookery_domain::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{http::cookie, state::AppState};
+use crate::{
+    http::{cookie, single_header::SingleHeader},
+    state::AppState,
+};
 
 /// Who a valid credential belongs to. What is paused, revoked or expired belongs to nobody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,19 +124,18 @@ enum Presented<'a> {
 }
 
 fn presented<'a>(headers: &'a HeaderMap, state: &AppState) -> Presented<'a> {
-    let mut credentials = headers.get_all(header::AUTHORIZATION).iter();
-    if let Some(value) = credentials.next() {
-        if credentials.next().is_some() {
-            return Presented::Malformed;
+    match SingleHeader::of(headers, header::AUTHORIZATION) {
+        SingleHeader::Absent => {
+            cookie::session::read(headers, state).map_or(Presented::Nothing, Presented::Session)
         }
-        return match scheme_and_secret(value) {
+        SingleHeader::Once(value) => match scheme_and_secret(value) {
             Some((scheme, secret)) if scheme.eq_ignore_ascii_case("bearer") => {
                 Presented::Bearer(secret)
             }
             _ => Presented::Malformed,
-        };
+        },
+        SingleHeader::Repeated => Presented::Malformed,
     }
-    cookie::session::read(headers, state).map_or(Presented::Nothing, Presented::Session)
 }
 
 /// The two halves of an `Authorization` header. The case of a scheme does not matter (RFC 9110, 11.1).

@@ -22,7 +22,9 @@ use utoipa::ToSchema;
 
 use crate::{
     error::ApiError,
-    http::{auth::recheck, body::budget::BodyShare, client::RequestContext},
+    http::{
+        auth::recheck, body::budget::BodyShare, client::RequestContext, single_header::SingleHeader,
+    },
     state::{AppState, State},
 };
 
@@ -266,9 +268,7 @@ fn too_slow(patience: Duration) -> Error {
 /// # Errors
 /// `invalid_request`, naming `Content-Type`.
 pub fn require_json(headers: &HeaderMap) -> Result<()> {
-    let mut declared = headers.get_all(header::CONTENT_TYPE).iter();
-    let (first, second) = (declared.next(), declared.next());
-    let text = first.filter(|_| second.is_none()).and_then(|value| value.to_str().ok());
+    let text = SingleHeader::of(headers, header::CONTENT_TYPE).text();
     let mut parts = text.unwrap_or_default().split(';').map(str::trim);
     if !parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/json")) {
         let sent = sent_type(headers);
@@ -290,11 +290,12 @@ pub fn require_json(headers: &HeaderMap) -> Result<()> {
 /// What a request says instead of the `Content-Type` that it must have: the end of a refusal.
 #[must_use]
 pub fn sent_type(headers: &HeaderMap) -> String {
-    let mut sent = headers.get_all(header::CONTENT_TYPE).iter();
-    match (sent.next(), sent.next()) {
-        (None, _) => "and there is none".to_owned(),
-        (Some(_), Some(_)) => "and there are several".to_owned(),
-        (Some(one), None) => format!("not {}", quoted(&String::from_utf8_lossy(one.as_bytes()))),
+    match SingleHeader::of(headers, header::CONTENT_TYPE) {
+        SingleHeader::Absent => "and there is none".to_owned(),
+        SingleHeader::Once(sent) => {
+            format!("not {}", quoted(&String::from_utf8_lossy(sent.as_bytes())))
+        }
+        SingleHeader::Repeated => "and there are several".to_owned(),
     }
 }
 

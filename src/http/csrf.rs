@@ -5,6 +5,8 @@ use http::{HeaderMap, HeaderName, Method, header};
 use rookery_domain::{Error, ErrorCode};
 use url::{Origin, Url};
 
+use crate::http::single_header::SingleHeader;
+
 /// From where a browser was led to a request.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -42,10 +44,7 @@ pub fn is_of_browser(headers: &HeaderMap) -> bool {
 
 fn from_site(headers: &HeaderMap, public_url: &str) -> bool {
     let name = if headers.contains_key(header::ORIGIN) { header::ORIGIN } else { header::REFERER };
-    let mut sent = headers.get_all(&name).iter();
-    // Of two, nobody knows which one the browser wrote.
-    let (Some(sender), None) = (sent.next(), sent.next()) else { return false };
-    let Some(sender) = sender.to_str().ok() else { return false };
+    let Some(sender) = SingleHeader::of(headers, &name).text() else { return false };
     let origin = tuple_origin(sender);
     // A browser writes an origin bare (RFC 6454, section 6.2); only a `Referer` is a whole address.
     let is_bare =

@@ -29,6 +29,7 @@ use crate::{
     http::{
         params::optional_header,
         reply::{self, Created},
+        single_header::SingleHeader,
     },
     state::AppState,
 };
@@ -60,11 +61,13 @@ impl FromRequestParts<AppState> for IdempotencyKey {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
-        let mut values = parts.headers.get_all(HEADER).iter();
-        let Some(value) = values.next() else { return Ok(Self(None)) };
-        if values.next().is_some() {
-            return Err(Error::invalid("Idempotency-Key: is there twice").into());
-        }
+        let value = match SingleHeader::of(&parts.headers, HEADER) {
+            SingleHeader::Absent => return Ok(Self(None)),
+            SingleHeader::Once(value) => value,
+            SingleHeader::Repeated => {
+                return Err(Error::invalid("Idempotency-Key: is there twice").into());
+            }
+        };
         let key = value.to_str().ok().filter(|key| (1..=LEN_MAX).contains(&key.len()));
         let key = key.ok_or_else(|| {
             Error::invalid(format!("Idempotency-Key: must be 1 to {LEN_MAX} printable characters"))

@@ -16,3 +16,4 @@ pub mod params;
 pub mod pieces;
 pub mod prefetch;
 pub mod reply;
+pub mod single_header;

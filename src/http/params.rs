@@ -1,12 +1,12 @@
 //! Parameters in the path and in the query: typed ids that answer as unknown when malformed, and
-//! queries in which a misspelt name is refused instead of ignored; and headers that may be there
-//! once, and how the document tells of one. `include_deleted` belongs to every route that reads an
+//! queries in which a misspelt name is refused instead of ignored; and how the document tells of a
+//! header. `include_deleted` belongs to every route that reads an
 //! app, so the permission takes it.
 
 use std::{borrow::Cow, convert::Infallible, str::FromStr};
 
 use axum::extract::{self, FromRequestParts, MatchedPath, RawPathParams};
-use http::{HeaderMap, HeaderName, request::Parts};
+use http::request::Parts;
 use percent_encoding::percent_decode_str;
 use rookery_domain::{
     Error, Result, error,
@@ -50,16 +50,6 @@ pub fn optional_header(name: &str, what: &str) -> Parameter {
         .description(Some(what))
         .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
         .build()
-}
-
-/// The text of a request's header that may be there once: `None` where it is not there, `Some(None)`
-/// where it is no text, or there twice: nobody knows which is meant, and who forwards it may read the
-/// other.
-#[must_use]
-pub fn single_header(headers: &HeaderMap, name: HeaderName) -> Option<Option<&str>> {
-    let mut sent = headers.get_all(name).iter();
-    let first = sent.next()?;
-    Some(first.to_str().ok().filter(|_| sent.next().is_none()))
 }
 
 /// Marks a request of which the permission has taken `include_deleted`.

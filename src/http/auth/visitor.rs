@@ -31,7 +31,7 @@ use super::{
 };
 use crate::{
     error::ApiError,
-    http::{client::RequestContext, cookie, csrf, edge::metering, params::single_header},
+    http::{client::RequestContext, cookie, csrf, edge::metering, single_header::SingleHeader},
     pages::files_pass::FilesPass,
     state::AppState,
 };
@@ -123,13 +123,21 @@ impl Arriving {
         state: &AppState,
     ) -> Result<Self> {
         let app = found(slug, state).await?;
-        let (token, by_cookie) = token(headers, sender, state);
-        let presented = match token {
-            None => PresentedParticipant::Nothing,
-            Some(None) => PresentedParticipant::Unknown,
-            Some(Some(text)) => state.rooms.directory.participant(app.id(), text).await?.into(),
+        let header = SingleHeader::of(headers, PARTICIPANT_HEADER);
+        let takes_cookie = sender == Sender::Browser || !state.origins.is_path_mode();
+        let cookie = match header {
+            SingleHeader::Absent if takes_cookie => cookie::participant::read(headers, state),
+            _ => None,
         };
-        Ok(Self::at(app, presented, by_cookie, context, state))
+        let presented = match (header, header.text().or(cookie)) {
+            (_, Some(token)) => state.rooms.directory.participant(app.id(), token).await?.into(),
+            (SingleHeader::Absent, None) => PresentedParticipant::Nothing,
+            (_, None) => PresentedParticipant::Unknown,
+        };
+        Ok(Self {
+            by_cookie: cookie.is_some(),
+            ..Self::by_no_cookie(app, presented, context, state)
+        })
     }
 
     /// Looks at a request for a file of the app `slug`, whose address has this pass.
@@ -144,18 +152,17 @@ impl Arriving {
     ) -> Result<Self> {
         let app = found(slug, state).await?;
         let found = state.rooms.directory.participant_by_pass(app.id(), pass.expose()).await?;
-        Ok(Self::at(app, found.into(), false, context, state))
+        Ok(Self::by_no_cookie(app, found.into(), context, state))
     }
 
-    fn at(
+    fn by_no_cookie(
         app: AppHandle,
         presented: PresentedParticipant,
-        by_cookie: bool,
         context: &RequestContext,
         state: &AppState,
     ) -> Self {
         let network = state.rooms.key.network(context.address);
-        Self { app, presented, by_cookie, domain: context.domain.clone(), network }
+        Self { app, presented, by_cookie: false, domain: context.domain.clone(), network }
     }
 
     /// The participant, if its token is good.
@@ -269,23 +276,6 @@ async fn found(slug: &str, state: &AppState) -> Result<AppHandle> {
     let app = state.rooms.apps().find(slug).await?;
     metering::credit(&app);
     Ok(app)
-}
-
-/// The token that a request presents, and whether it came in a cookie: `None` for none at all,
-/// `Some(None)` for one that is no text, and for two.
-fn token<'a>(
-    headers: &'a HeaderMap,
-    sender: Sender,
-    state: &AppState,
-) -> (Option<Option<&'a str>>, bool) {
-    if let Some(token) = single_header(headers, PARTICIPANT_HEADER) {
-        return (Some(token), false);
-    }
-    if sender == Sender::Page && state.origins.is_path_mode() {
-        return (None, false);
-    }
-    let value = cookie::participant::read(headers, state);
-    (value.map(Some), value.is_some())
 }
 
 /// What a token that is unknown, malformed or ended is answered.

@@ -7,16 +7,19 @@ use rookery_domain::{
     cli_version::{CliVersion, HEADER},
 };
 
+use crate::http::single_header::SingleHeader;
+
 /// Refuses a client below `min`, and a header that is no version.
 ///
 /// # Errors
 /// `cli_upgrade_required`, `invalid_request`.
 pub(super) fn check(headers: &HeaderMap, min: Option<&CliVersion>) -> Result<(), Error> {
-    let mut sent = headers.get_all(HEADER).iter();
-    let Some(value) = sent.next() else { return Ok(()) };
-    if sent.next().is_some() {
-        return Err(Error::invalid(format!("{HEADER}: is there more than once")));
+    match SingleHeader::of(headers, HEADER) {
+        SingleHeader::Absent => Ok(()),
+        // What is not text is no version either.
+        SingleHeader::Once(value) => {
+            CliVersion::check(Some(value.to_str().unwrap_or_default()), min)
+        }
+        SingleHeader::Repeated => Err(Error::invalid(format!("{HEADER}: is there more than once"))),
     }
-    // What is not text is no version either.
-    CliVersion::check(Some(value.to_str().unwrap_or_default()), min)
 }

@@ -7,6 +7,7 @@ use http::{HeaderValue, StatusCode, Uri, Version, header, request::Parts, uri::P
 use rookery_actors::domains::Destination;
 
 use crate::{
+    http::single_header::SingleHeader,
     pages::{
         files_pass::FilesPass,
         origin::{HostMatch, Origins},
@@ -94,14 +95,15 @@ impl Origin {
 /// # Errors
 /// What is wrong with the host that it names.
 pub(super) fn resolve_host(parts: &mut Parts) -> Result<(), &'static str> {
-    let mut given = parts.headers.get_all(header::HOST).iter();
-    match (given.next(), given.next()) {
-        (Some(host), None) if host.to_str().ok().and_then(Origins::host_name).is_none() => {
+    match SingleHeader::of(&parts.headers, header::HOST) {
+        SingleHeader::Once(host) if host.to_str().ok().and_then(Origins::host_name).is_none() => {
             return Err("Host: must be the name or address of a host, with a port or without");
         }
-        (Some(_), None) => {}
-        (None, None) if parts.version < Version::HTTP_11 => {}
-        _ => return Err("Host: a request must have this header, and once"),
+        SingleHeader::Once(_) => {}
+        SingleHeader::Absent if parts.version < Version::HTTP_11 => {}
+        SingleHeader::Absent | SingleHeader::Repeated => {
+            return Err("Host: a request must have this header, and once");
+        }
     }
     let Some(authority) = parts.uri.authority() else { return Ok(()) };
     match HeaderValue::from_str(authority.as_str()) {

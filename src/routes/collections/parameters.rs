@@ -17,7 +17,8 @@ use crate::{
         client::RequestContext,
         conditional::IfMatchHeader,
         idempotency::IdempotencyKey,
-        params::{self, StrictQuery, optional_header, single_header},
+        params::{self, StrictQuery, optional_header},
+        single_header::SingleHeader,
     },
     state::AppState,
 };
@@ -205,5 +206,8 @@ impl FromRequestParts<AppState> for WriteHeaders {
 
 /// A value that is not text still counts as an answer, a wrong one, and so do two.
 fn challenge(headers: &HeaderMap) -> Option<Box<str>> {
-    Some(single_header(headers, CHALLENGE_TOKEN)?.unwrap_or_default().into())
+    match SingleHeader::of(headers, CHALLENGE_TOKEN) {
+        SingleHeader::Absent => None,
+        sent => Some(sent.text().unwrap_or_default().into()),
+    }
 }

@@ -35,6 +35,7 @@ use crate::{
     http::{
         body::{self, BodyBound, require_json, sent_type},
         params,
+        single_header::SingleHeader,
     },
     pages::{assets, document, paths},
     state::AppState,
@@ -132,9 +133,7 @@ impl FromRequest<AppState> for Deploy {
 }
 
 fn form_of(headers: &http::HeaderMap) -> Result<Form> {
-    let mut declared = headers.get_all(header::CONTENT_TYPE).iter();
-    let (first, second) = (declared.next(), declared.next());
-    let declared = first.filter(|_| second.is_none()).and_then(|value| value.to_str().ok());
+    let declared = SingleHeader::of(headers, header::CONTENT_TYPE).text();
     let essence = declared.and_then(|text| text.split(';').next()).map(str::trim);
     let essence = essence.map(str::to_ascii_lowercase);
     match (essence.as_deref(), declared) {
