@@ -87,6 +87,18 @@ impl Principal {
     /// The service itself.
     pub const SYSTEM: Self = Self { kind: PrincipalKind::System, id: [0; 16] };
 
+    /// An agent.
+    #[must_use]
+    pub const fn agent(id: AgentId) -> Self {
+        Self::new(PrincipalKind::Agent, id.uuid())
+    }
+
+    /// A human.
+    #[must_use]
+    pub const fn human(id: HumanId) -> Self {
+        Self::new(PrincipalKind::Human, id.uuid())
+    }
+
     /// A principal from its parts.
     #[must_use]
     pub const fn new(kind: PrincipalKind, id: Uuid) -> Self {
@@ -208,8 +220,8 @@ impl Caller {
     #[must_use]
     pub const fn principal(&self) -> Principal {
         match self {
-            Self::Agent { agent, .. } => Principal::new(PrincipalKind::Agent, agent.uuid()),
-            Self::Human { human, .. } => Principal::new(PrincipalKind::Human, human.uuid()),
+            Self::Agent { agent, .. } => Principal::agent(*agent),
+            Self::Human { human, .. } => Principal::human(*human),
             Self::Anonymous { participant, .. } | Self::Preview { participant, .. } => {
                 Principal::new(PrincipalKind::Anonymous, participant.uuid())
             }

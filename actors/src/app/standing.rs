@@ -11,7 +11,7 @@ use rookery_domain::{
     manifest::{Manifest, Visibility},
     members::Member,
     previews::Preview,
-    principal::{Caller, Principal, PrincipalKind},
+    principal::{Caller, Principal},
     secret::{HashHalf, SecretHash},
 };
 
@@ -188,7 +188,7 @@ fn admitted(record: &AppRecord, share: Option<HashHalf>) -> Result<()> {
 
 /// What a member is under a manifest. A role that it no longer declares gives nothing.
 pub(crate) fn of_member(manifest: &Manifest, member: &Member) -> Standing {
-    let human = Principal::new(PrincipalKind::Human, member.human.uuid());
+    let human = Principal::human(member.human);
     let mut standing = Standing::new(human, Tier::Member);
     let declared = |role: &Arc<str>| manifest.declares_role(role);
     standing.role = member.custom_role.clone().filter(declared);

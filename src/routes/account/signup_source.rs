@@ -1,7 +1,7 @@
 //! `POST /v1/self/signup-source`: how the human heard of the service, asked once.
 
 use axum::{extract::State, response::Response};
-use rookery_domain::{Error, ErrorCode, Principal, PrincipalKind, human_name::HumanName};
+use rookery_domain::{Error, ErrorCode, Principal, human_name::HumanName};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -59,7 +59,7 @@ pub async fn record_signup_source(
         move |(): &()| Created { location: "/v1/self/profile".to_owned(), record: record.clone() };
     let make =
         move |keep| async move { directory.record_signup_source(caller.human, source, keep).await };
-    let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());
+    let principal = Principal::human(caller.human);
     let request = key.request(principal, &["POST /v1/self/signup-source"], &body);
     answer_once(shown, |kept| state.rooms.directory.idempotent(request, kept, make)).await
 }

@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use rookery_actors::control::{AppDetail, CreateApp, Created as Made, IdempotentCreate};
-use rookery_domain::{Error, ErrorCode, Principal, PrincipalKind};
+use rookery_domain::{Error, ErrorCode, Principal};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -78,7 +78,7 @@ pub async fn create(
     if deploy.force.is_some() {
         return Err(Error::invalid("`force`: a new app has nothing to be forced over").into());
     }
-    let principal = Principal::new(PrincipalKind::Agent, caller.agent.uuid());
+    let principal = Principal::agent(caller.agent);
     let owner = record::owner(&state, caller.owner)?;
     let dry_run = deploy.dry_run;
     let request = key.request_hashed(principal, &["POST /v1/apps"], || deploy.hash());

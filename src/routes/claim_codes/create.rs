@@ -2,7 +2,7 @@
 
 use axum::{extract::State, response::Response};
 use rookery_actors::directory::{ClaimCode, SessionHolder};
-use rookery_domain::{ErrorCode, Principal, PrincipalKind, Timestamp};
+use rookery_domain::{ErrorCode, Principal, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -59,7 +59,7 @@ pub async fn create(
     let HumanSession { human, session } = caller;
     let by = SessionHolder { session, human };
     let make = move |keep| async move { directory.mint_claim_code(by, keep).await };
-    let principal = Principal::new(PrincipalKind::Human, human.uuid());
+    let principal = Principal::human(human);
     let request = key.request(principal, &["POST /v1/self/claim-codes"], &body);
     answer_once(shown, |kept| state.rooms.directory.idempotent(request, kept, make)).await
 }

@@ -1,7 +1,7 @@
 //! `POST /v1/keys`: another key for the same agent.
 
 use axum::{extract::State, response::Response};
-use rookery_domain::{ErrorCode, Principal, PrincipalKind};
+use rookery_domain::{ErrorCode, Principal};
 
 use super::record::IssuedKey;
 use crate::{
@@ -31,7 +31,7 @@ pub async fn create(
 ) -> ApiResult<Response> {
     let directory = state.rooms.directory.clone();
     let make = move |keep| async move { directory.mint_key(caller.agent, caller.key, keep).await };
-    let principal = Principal::new(PrincipalKind::Agent, caller.agent.uuid());
+    let principal = Principal::agent(caller.agent);
     let request = key.request(principal, &["POST /v1/keys"], &body);
     answer_once(IssuedKey::created, |kept| state.rooms.directory.idempotent(request, kept, make))
         .await

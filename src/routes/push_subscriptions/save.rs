@@ -5,7 +5,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use rookery_domain::{
-    Error, ErrorCode, Principal, PrincipalKind, Timestamp,
+    Error, ErrorCode, Principal, Timestamp,
     idempotency::{Idempotent, StoredResponse},
 };
 use rookery_storage::push::{Kept, NewSubscription};
@@ -106,7 +106,7 @@ pub async fn save_push_subscription(
     key: IdempotencyKey,
     StrictJson(body): StrictJson<PushSubscriptionJson>,
 ) -> ApiResult<Response> {
-    let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());
+    let principal = Principal::human(caller.human);
     let request = key.request(principal, &[ROUTE], &body);
     let PushSubscriptionJson { endpoint, keys, expiration_time } = body;
     let browser = Subscription::parse(&endpoint, &keys.p256dh, &keys.auth, state.push.egress())?;

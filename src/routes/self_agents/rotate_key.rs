@@ -1,7 +1,7 @@
 //! `POST /v1/self/agents/:id/rotate-key`: a new key in place of all others.
 
 use axum::{extract::State, response::Response};
-use rookery_domain::{ErrorCode, Principal, PrincipalKind, id::AgentId};
+use rookery_domain::{ErrorCode, Principal, id::AgentId};
 
 use crate::{
     error::ApiResult,
@@ -36,7 +36,7 @@ pub async fn rotate_key(
 ) -> ApiResult<Response> {
     let directory = state.rooms.directory.clone();
     let make = move |keep| async move { directory.rotate_agent(caller.human, id, keep).await };
-    let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());
+    let principal = Principal::human(caller.human);
     let route = format!("POST /v1/self/agents/{id}/rotate-key");
     let request = key.request(principal, &[&route], &body);
     answer_once(IssuedKey::created, |kept| state.rooms.directory.idempotent(request, kept, make))

@@ -1,7 +1,7 @@
 //! Whose the app is: the organization it belongs to, and its new owner after an accepted offer.
 
 use rookery_domain::{
-    Error, ErrorCode, Result, app::AppRecord, event::EventType, id::OrgId, principal::Caller,
+    Error, ErrorCode, Result, app::AppRecord, event::EventType, id::OrgId, principal::Principal,
     transfers,
 };
 use rookery_storage::commit::AppWrite;
@@ -46,7 +46,7 @@ impl Decision<'_> {
         let rows_max = self.env.limits.max_rows_per_account;
         self.working.counted.move_to(account, rows_max)?;
         self.working.open.journal.push(Undo::Account);
-        let by = Caller::human(to).principal();
+        let by = Principal::human(to);
         let at = self.working.next_time(self.now);
         let mut data = json!({"owner": to, "org_id": null});
         if restricts {
