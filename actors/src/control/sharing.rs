@@ -126,18 +126,30 @@ impl Control {
         Ok((invited, Op::App(AppOp::Access(AccessOp::AddMember { human, custom_role }))))
     }
 
-    /// Removes a member, and says whether there was one; a second time changes nothing.
+    /// Removes a member, and ends its visits; a second time changes nothing.
     ///
     /// # Errors
-    /// `not_found` for a human that never was one, or that was forgotten.
+    /// `not_found` for a human that never was one, or that was forgotten; `unavailable`. Once its
+    /// visits have ended, never one that says that nothing was applied.
     pub async fn remove_member(
         &self,
+        directory: &Directory,
         app: &AppHandle,
         caller: Caller,
         human: HumanId,
-    ) -> Result<bool> {
+    ) -> Result<()> {
+        let is_member = directory.is_member(app, human).await?;
+        if is_member {
+            // First, so that whoever hears of it, by a poll that ends, has no session any more.
+            directory.end_visits(app.id(), human).await?;
+        }
         let known = members::was_member(&self.db, app.id(), human);
-        end(app, caller, AccessOp::RemoveMember { human }, known).await
+        let removed = end(app, caller, AccessOp::RemoveMember { human }, known).await;
+        if removed.map_err(|error| if is_member { error.after_change() } else { error })? {
+            // Once more for sessions that were made meanwhile.
+            directory.end_visits(app.id(), human).await.map_err(Error::after_change)?;
+        }
+        Ok(())
     }
 
     /// Revokes a grant link; a second time changes nothing.

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use http::StatusCode;
 use rookery_actors::task::to_the_end;
-use rookery_domain::{Error, ErrorCode, id::HumanId};
+use rookery_domain::{ErrorCode, id::HumanId};
 
 use crate::{
     error::ApiResult,
@@ -32,17 +32,7 @@ pub async fn remove(
     let AppOwner { app, caller, .. } = owner;
     to_the_end(async move {
         let (control, directory) = (state.rooms.control(), &state.rooms.directory);
-        let is_member = directory.is_member(&app, human).await?;
-        if is_member {
-            // First, so that whoever hears of it, by a poll that ends, has no session any more.
-            directory.end_visits(app.id(), human).await?;
-        }
-        let removed = control.remove_member(&app, caller, human).await;
-        if removed.map_err(|error| if is_member { error.after_change() } else { error })? {
-            // Once more for sessions that were made meanwhile.
-            directory.end_visits(app.id(), human).await.map_err(Error::after_change)?;
-        }
-        Ok(())
+        control.remove_member(directory, &app, caller, human).await
     })
     .await?;
     Ok(StatusCode::NO_CONTENT)
