@@ -10,7 +10,7 @@ use rookery_domain::{
     id::{CredentialId, GrantId, HumanId, PreviewId},
     members::Member,
     previews::Preview,
-    secret::SecretHash,
+    secret::{Secret, SecretHash},
 };
 
 /// The owner's operations on members, grant links, previews and credentials.
@@ -132,6 +132,12 @@ pub struct NewToken {
     pub hash: SecretHash,
     /// Its listable beginning.
     pub prefix: Arc<str>,
+}
+
+impl From<&Secret> for NewToken {
+    fn from(secret: &Secret) -> Self {
+        Self { hash: secret.hash(), prefix: secret.prefix().into() }
+    }
 }
 
 /// What a change of permissions answers.

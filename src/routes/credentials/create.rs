@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use axum::response::Response;
 use rookery_actors::app::{
-    access_ops::{self, AccessOp, NewToken},
+    access_ops::{self, AccessOp},
     message::{AppOp, Op},
 };
 use rookery_domain::{
@@ -180,7 +180,7 @@ pub async fn create(
         id: CredentialId::new(),
         name: name.map(|name| name.as_str().into()),
         rights: Arc::new(body.rights()),
-        token: NewToken { hash: secret.hash(), prefix: secret.prefix().into() },
+        token: (&secret).into(),
     };
     let id = app.id();
     let shown = move |credential: &Arc<Credential>| Created {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{extract::State, response::Response};
 use rookery_actors::app::{
-    access_ops::{AccessOp, NewToken},
+    access_ops::AccessOp,
     message::{AppOp, Op},
 };
 use rookery_domain::{
@@ -75,9 +75,9 @@ pub async fn rotate(
 ) -> ApiResult<Response> {
     let AppOwner { app, caller, .. } = owner;
     let secret = Secret::generate(SecretKind::Credential, &mut rand::rng());
-    let token = NewToken { hash: secret.hash(), prefix: secret.prefix().into() };
     let overlap_s = body.overlap_s.unwrap_or(OVERLAP_S_DEFAULT);
-    let op = Op::App(AppOp::Access(AccessOp::RotateCredential { id, token, overlap_s }));
+    let rotation = AccessOp::RotateCredential { id, token: (&secret).into(), overlap_s };
+    let op = Op::App(AppOp::Access(rotation));
     let now = state.clock.now();
     let shown = move |credential: &Arc<Credential>| Answer {
         location: None,
