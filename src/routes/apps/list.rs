@@ -1,7 +1,5 @@
 //! `GET /v1/apps`: the apps of the caller's account.
 
-use std::collections::BTreeMap;
-
 use axum::{extract::State, response::Response};
 use rookery_actors::control::{AppList, AppsOf, ShownStatus};
 use rookery_domain::{
@@ -12,7 +10,7 @@ use rookery_domain::{
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::record::{self, AppRecordBody, OwnerBody};
+use super::record::{self, AppRecordBody};
 use crate::{
     error::ApiResult,
     http::{
@@ -86,7 +84,6 @@ pub async fn list(
         after: after.transpose()?,
     };
     let (apps, more) = state.rooms.control().list(whose, wanted, limit).await?;
-    let mut owners: BTreeMap<HumanId, OwnerBody> = BTreeMap::new();
     let next_cursor = apps.last().filter(|_| more).map(|listed| {
         let record = listed.app.record();
         ListCursor::behind(record.created_at, record.id).to_token(key, &scope)
@@ -94,12 +91,7 @@ pub async fn list(
     let mut items = Vec::with_capacity(apps.len());
     for listed in apps {
         let (_, detail) = listed.detail();
-        let id = detail.record.owner;
-        let owner = match owners.get(&id) {
-            Some(owner) => owner.clone(),
-            None => record::owner(&state, id)?,
-        };
-        owners.insert(id, owner.clone());
+        let owner = record::owner(&state, detail.record.owner)?;
         items.push(AppRecordBody::new(&state, detail, owner));
     }
     Ok(tagged(to_json(&Page { items, next_cursor })))
