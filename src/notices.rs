@@ -43,6 +43,58 @@ pub(crate) enum Deed<'a> {
     MovedOut,
 }
 
+impl Deed<'_> {
+    /// What happened to the app called `slug`, for a subject, and in a sentence that says that it was
+    /// `by`'s doing.
+    fn told(self, by: &str, slug: &str) -> (&'static str, String) {
+        match self {
+            Self::Offered { to } => (
+                "is offered to somebody",
+                format!(
+                    "{by} offers the app {slug} to {to}. It is yours until they accept; you can withdraw the offer on its page of sharing."
+                ),
+            ),
+            Self::Accepted => (
+                "has another owner",
+                format!("{by} has accepted the app {slug}, and is its owner now."),
+            ),
+            Self::Declined => {
+                ("was declined", format!("{by} has declined the app {slug}. It stays where it is."))
+            }
+            Self::Deleted => (
+                "was moved to the trash",
+                format!(
+                    "{by} has moved the app {slug} to the trash. It can be brought back from there until its time is over."
+                ),
+            ),
+            Self::Purged => (
+                "was destroyed",
+                format!(
+                    "{by} has destroyed the app {slug}, with all its data. Nothing brings it back."
+                ),
+            ),
+            Self::MovedTo { org } => (
+                "is in another organization",
+                format!(
+                    "{by} has moved the app {slug} to {}, whose admins act as its owner beside you.",
+                    organization(org)
+                ),
+            ),
+            Self::MovedOut => (
+                "left its organization",
+                format!("{by} has taken the app {slug} out of its organization."),
+            ),
+        }
+    }
+}
+
+/// Mails the owner of `app` what `by` did with it, as [`tell`] does; nothing of what the service did.
+pub(crate) fn tell_owner(state: &State, app: &AppRecord, by: Option<HumanId>, deed: Deed<'_>) {
+    if let Some(by) = by {
+        tell(state, app.owner, by, &app.slug, deed);
+    }
+}
+
 /// Mails `human` what `by` did with the app called `slug`; nothing to whoever did it, or to an address
 /// that nobody has proven.
 pub(crate) fn tell(state: &State, human: HumanId, by: HumanId, slug: &str, deed: Deed<'_>) {
@@ -61,44 +113,7 @@ fn mail(state: &State, human: HumanId, by: HumanId, slug: &str, deed: Deed<'_>) 
         return Ok(());
     }
     let by = sender(state.rooms.directory.human(by)?.as_deref());
-    let (happened, what) = match deed {
-        Deed::Offered { to } => (
-            "is offered to somebody",
-            format!(
-                "{by} offers the app {slug} to {to}. It is yours until they accept; you can withdraw the offer on its page of sharing."
-            ),
-        ),
-        Deed::Accepted => (
-            "has another owner",
-            format!("{by} has accepted the app {slug}, and is its owner now."),
-        ),
-        Deed::Declined => {
-            ("was declined", format!("{by} has declined the app {slug}. It stays where it is."))
-        }
-        Deed::Deleted => (
-            "was moved to the trash",
-            format!(
-                "{by} has moved the app {slug} to the trash. It can be brought back from there until its time is over."
-            ),
-        ),
-        Deed::Purged => (
-            "was destroyed",
-            format!(
-                "{by} has destroyed the app {slug}, with all its data. Nothing brings it back."
-            ),
-        ),
-        Deed::MovedTo { org } => (
-            "is in another organization",
-            format!(
-                "{by} has moved the app {slug} to {}, whose admins act as its owner beside you.",
-                organization(org)
-            ),
-        ),
-        Deed::MovedOut => (
-            "left its organization",
-            format!("{by} has taken the app {slug} out of its organization."),
-        ),
-    };
+    let (happened, what) = deed.told(&by, slug);
     let site = &state.public_url;
     let news = News {
         about: About::App,

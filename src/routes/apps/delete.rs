@@ -39,8 +39,8 @@ pub async fn delete(
     let (before, by) = (app.record(), caller.account());
     to_the_end(async move {
         app.apply(caller, Op::App(AppOp::Delete)).await?;
-        if let (AppStatus::Live, Some(by)) = (before.status, by) {
-            notices::tell(&state, before.owner, by, &before.slug, Deed::Deleted);
+        if before.status == AppStatus::Live {
+            notices::tell_owner(&state, &before, by, Deed::Deleted);
         }
         Ok(())
     })

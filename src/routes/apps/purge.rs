@@ -36,9 +36,7 @@ pub async fn purge(
     let (before, by) = (app.record(), caller.account());
     to_the_end(async move {
         state.rooms.control().purge(&app, caller).await?;
-        if let Some(by) = by {
-            notices::tell(&state, before.owner, by, &before.slug, Deed::Purged);
-        }
+        notices::tell_owner(&state, &before, by, Deed::Purged);
         Ok(())
     })
     .await?;

@@ -82,10 +82,10 @@ pub async fn update(
 /// Mails the owner of `app` that `by` has changed the organization that it belongs to.
 fn tell_of_move(state: &State, by: HumanId, app: &AppRecord) {
     let Some(org) = app.org else {
-        return notices::tell(state, app.owner, by, &app.slug, Deed::MovedOut);
+        return notices::tell_owner(state, app, Some(by), Deed::MovedOut);
     };
     // Whoever moved it was an admin there; having left since, it does not say what it is called.
     let found = state.rooms.directory.org(by, org);
     let name = found.map_or_else(|_| org.to_string(), |found| found.org.name.clone());
-    notices::tell(state, app.owner, by, &app.slug, Deed::MovedTo { org: &name });
+    notices::tell_owner(state, app, Some(by), Deed::MovedTo { org: &name });
 }

@@ -87,7 +87,7 @@ pub async fn create(
         if shared.mailer.admits_notice(&email, Some(by)) {
             permit.send(&email, letter);
         }
-        notices::tell(&shared, app.record().owner, by, &slug, Deed::Offered { to: &email });
+        notices::tell_owner(&shared, &app.record(), Some(by), Deed::Offered { to: &email });
         shared.push.tell(Addressee::Holder(email), by, PushMessage::offered(&slug, &by_name));
         Ok(offer)
     };
