@@ -216,6 +216,13 @@ impl Finding {
         (Reverse(self.severity), Reverse(self.rows), &self.collection, self.exposure)
     }
 
+    /// The order of findings about several apps: the worst first; of those alike what most people
+    /// reach, then what holds most rows.
+    #[must_use]
+    pub fn order_among_apps(&self) -> impl Ord + use<> {
+        (Reverse(self.severity), self.audience, Reverse(self.rows))
+    }
+
     fn is_about_the_same_as(&self, other: &Self) -> bool {
         self.collection == other.collection && self.exposure == other.exposure
     }

@@ -1,9 +1,9 @@
 //! `GET /v1/apps/advisories`: what the account's apps open to strangers, worst first.
 
-use std::{cmp::Reverse, sync::Arc};
+use std::sync::Arc;
 
 use axum::extract::State;
-use rookery_domain::{ErrorCode, Result, advisory::Finding, id::AppId};
+use rookery_domain::{ErrorCode, advisory::Finding, id::AppId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -56,14 +56,6 @@ pub async fn advisories(
     StrictQuery(paging): StrictQuery<Paging>,
 ) -> ApiResult<Page<Advisory>> {
     let page = paging.by_number("/v1/apps/advisories", caller.owner.uuid(), &state)?;
-    let mut items = report(&state, caller).await?;
-    items.sort_by_key(|Advisory { finding, .. }| {
-        (Reverse(finding.severity), finding.audience, Reverse(finding.rows))
-    });
-    Ok(page.show(items))
-}
-
-async fn report(state: &AppState, caller: ClaimedAgent) -> Result<Vec<Advisory>> {
     let mut items = Vec::new();
     for app in state.rooms.control().advisories(caller.owner).await? {
         let advised = AdvisedApp {
@@ -76,5 +68,6 @@ async fn report(state: &AppState, caller: ClaimedAgent) -> Result<Vec<Advisory>>
             |finding: &Finding| Advisory { app: advised.clone(), finding: finding.clone() };
         items.extend(app.report.findings.iter().map(advisory));
     }
-    Ok(items)
+    items.sort_by_key(|advisory| advisory.finding.order_among_apps());
+    Ok(page.show(items))
 }
