@@ -320,9 +320,7 @@ permission!(AppOwner<L>, any L: "The app's owner, or an agent of the owner.",
 [Unauthorized Forbidden AgentNotClaimed CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
 |parts, state| {
     let (account, caller) = resolve::person(parts, state).await?;
-    let app = resolve::app(parts, state).await?;
-    resolve::owner_only(&app, account, &caller, state).await?;
-    let app = resolve::in_state::<L>(parts, app, true)?;
+    let app = resolve::app_of_owner::<L>(parts, account, &caller, state).await?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(OwnerAgent<L>, any L: "An agent of the app's owner.", [AgentKey],
@@ -331,9 +329,7 @@ permission!(OwnerAgent<L>, any L: "An agent of the app's owner.", [AgentKey],
     let AgentKey { agent, key, owner } = resolve::agent(parts, state).await?;
     let account = resolve::claimed(agent, key, owner)?.owner;
     let caller = Caller::Agent { agent, owner };
-    let app = resolve::app(parts, state).await?;
-    resolve::owner_only(&app, account, &caller, state).await?;
-    let app = resolve::in_state::<L>(parts, app, true)?;
+    let app = resolve::app_of_owner::<L>(parts, account, &caller, state).await?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(AppMember<L>, any L: "The app's owner, an agent of the owner, or a member.",
@@ -341,9 +337,7 @@ permission!(AppMember<L>, any L: "The app's owner, an agent of the owner, or a m
 [Unauthorized Forbidden AgentNotClaimed CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
 |parts, state| {
     let (account, caller) = resolve::person(parts, state).await?;
-    let app = resolve::app(parts, state).await?;
-    let owns = resolve::owner_or_member(&app, account, &caller, state).await?;
-    let app = resolve::in_state::<L>(parts, app, owns)?;
+    let app = resolve::app_of_member::<L>(parts, account, &caller, state).await?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(HumanOwner<L>, any L: "The app's owner in person.", [HumanSession],
@@ -351,9 +345,7 @@ permission!(HumanOwner<L>, any L: "The app's owner in person.", [HumanSession],
 |parts, state| {
     let HumanSession { human, .. } = resolve::human(parts, state).await?;
     let caller = Caller::human(human);
-    let app = resolve::app(parts, state).await?;
-    resolve::owner_only(&app, human, &caller, state).await?;
-    let app = resolve::in_state::<L>(parts, app, true)?;
+    let app = resolve::app_of_owner::<L>(parts, human, &caller, state).await?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(HumanMember<L>, any L: "The app's owner or a member, in person.", [HumanSession],
@@ -361,9 +353,7 @@ permission!(HumanMember<L>, any L: "The app's owner or a member, in person.", [H
 |parts, state| {
     let HumanSession { human, .. } = resolve::human(parts, state).await?;
     let caller = Caller::human(human);
-    let app = resolve::app(parts, state).await?;
-    let owns = resolve::owner_or_member(&app, human, &caller, state).await?;
-    let app = resolve::in_state::<L>(parts, app, owns)?;
+    let app = resolve::app_of_member::<L>(parts, human, &caller, state).await?;
     Self { app, human, lifecycle: PhantomData }
 });
 permission!(RowCaller<L>, any L: "An agent of the app's owner, or a service credential of it.",

@@ -81,7 +81,7 @@ fn person_of(identity: Identity, parts: &Parts, state: &AppState) -> Result<(Hum
 }
 
 /// The app in the path, whoever may see it.
-pub(super) async fn app(parts: &mut Parts, state: &AppState) -> Result<AppHandle> {
+async fn app(parts: &mut Parts, state: &AppState) -> Result<AppHandle> {
     let ids = params::path(parts, state, ["id", "appId"]).await;
     let id = ids.into_iter().flatten().next().ok_or_else(Error::app_not_found)?;
     state.rooms.apps().find(&id).await
@@ -89,11 +89,7 @@ pub(super) async fn app(parts: &mut Parts, state: &AppState) -> Result<AppHandle
 
 /// Lets an app through that is in a state which the route works on. Whoever acts as its `owner` may
 /// ask to read it in the trash.
-pub(super) fn in_state<L: Lifecycle>(
-    parts: &mut Parts,
-    mut app: AppHandle,
-    owner: bool,
-) -> Result<AppHandle> {
+fn in_state<L: Lifecycle>(parts: &mut Parts, mut app: AppHandle, owner: bool) -> Result<AppHandle> {
     let reads = L::TRASH == Trash::OnRequest && parts.method.is_safe();
     let asked = if reads { params::take_include_deleted(parts) } else { Ok(false) };
     let from_trash = matches!(asked, Ok(true));
@@ -117,33 +113,35 @@ pub(super) fn in_state<L: Lifecycle>(
     Ok(app)
 }
 
-/// Whoever acts as the owner passes; a member's own session is told so; for anyone else the app is
-/// not there.
-pub(super) async fn owner_only(
-    app: &AppHandle,
+/// The app in the path, for whoever acts as its owner; a member's own session is told so; for anyone
+/// else the app is not there.
+pub(super) async fn app_of_owner<L: Lifecycle>(
+    parts: &mut Parts,
     account: HumanId,
     caller: &Caller,
     state: &AppState,
-) -> Result<()> {
-    if is_owner(app, account, state)? {
-        return Ok(());
+) -> Result<AppHandle> {
+    let app = app(parts, state).await?;
+    if is_owner(&app, account, state)? {
+        return in_state::<L>(parts, app, true);
     }
-    if is_member(app, caller, state).await? {
+    if is_member(&app, caller, state).await? {
         return Err(Error::only_for("the app's owner"));
     }
     Err(Error::app_not_found())
 }
 
-/// Whoever acts as the owner passes, and so does a member; tells whether it is the former.
-pub(super) async fn owner_or_member(
-    app: &AppHandle,
+/// The same, for its members too.
+pub(super) async fn app_of_member<L: Lifecycle>(
+    parts: &mut Parts,
     account: HumanId,
     caller: &Caller,
     state: &AppState,
-) -> Result<bool> {
-    let owner = is_owner(app, account, state)?;
-    if owner || is_member(app, caller, state).await? {
-        return Ok(owner);
+) -> Result<AppHandle> {
+    let app = app(parts, state).await?;
+    let owner = is_owner(&app, account, state)?;
+    if owner || is_member(&app, caller, state).await? {
+        return in_state::<L>(parts, app, owner);
     }
     Err(Error::app_not_found())
 }
@@ -179,9 +177,7 @@ pub(super) async fn row_caller<L: Lifecycle>(
         return Err(Error::only_for(callers));
     }
     let (account, caller) = person_of(identity, parts, state)?;
-    let app = app(parts, state).await?;
-    let owner = owner_or_member(&app, account, &caller, state).await?;
-    Ok((in_state::<L>(parts, app, owner)?, caller))
+    Ok((app_of_member::<L>(parts, account, &caller, state).await?, caller))
 }
 
 pub(super) async fn operator(parts: &Parts, state: &AppState) -> Result<Operator> {
