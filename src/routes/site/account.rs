@@ -15,7 +15,7 @@ use super::{
     form_token::FormToken,
     frame::{Frame, Section},
     home::Any,
-    notice::{Notice, done_or_gone, or_again},
+    notice::{Done, Notice, done_or_gone, or_again},
     orgs::Org,
     page_context::PageContext,
     paging::{CursorTrail, ITEMS_MAX, Pager},
@@ -144,23 +144,23 @@ async fn perform(context: &PageContext, fields: &Fields) -> ApiResult<Response> 
         Action::Rename => {
             let patch = json!({"name": fields.one("name")});
             api.send::<Value>(Method::PATCH, "/v1/self/profile", &patch).await?;
-            Ok(context.go("/account", "saved")?)
+            Ok(context.go("/account", Done::Saved)?)
         }
         Action::Consent => {
             let consent = json!({"marketing_consent": fields.one("welcome") == "yes"});
             api.send::<Value>(Method::PUT, "/v1/self/marketing-consent", &consent).await?;
-            Ok(context.go("/account", "saved")?)
+            Ok(context.go("/account", Done::Saved)?)
         }
         Action::Heard => {
             let source = json!({"source": fields.one("source")});
             api.make::<Value>("/v1/self/signup-source", &source, &FormToken::of(fields)).await?;
-            Ok(context.go(&context.back(fields.some("back"), "/account"), "heard")?)
+            Ok(context.go(&context.back(fields.some("back"), "/account"), Done::Heard)?)
         }
         Action::EndSession => {
             let session = fields.one("session").parse::<SessionId>();
             let session = session.map_err(|_| Error::invalid("the form names no session"))?;
             done_or_gone(api.act(Method::DELETE, &format!("/v1/self/sessions/{session}")).await)?;
-            Ok(context.again("session-ended")?)
+            Ok(context.again(Done::SessionEnded)?)
         }
         Action::EndAll => {
             api.act(Method::DELETE, "/v1/self/sessions").await?;

@@ -13,7 +13,7 @@ use super::{
     api::Made,
     form_token::FormToken,
     frame::{Frame, Section},
-    notice::{Notice, or_again},
+    notice::{Done, Notice, or_again},
     page_context::PageContext,
     paging::{CursorTrail, ITEMS_MAX, ONLY, Pager},
     posted::Posted,
@@ -174,20 +174,20 @@ async fn run(context: &PageContext, action: Action) -> ApiResult<Response> {
         }
         Action::Pause { agent } => {
             api.act(Method::POST, &path(agent, "pause")).await?;
-            "paused"
+            Done::AgentPaused
         }
         Action::Resume { agent } => {
             api.act(Method::POST, &path(agent, "resume")).await?;
-            "resumed"
+            Done::AgentResumed
         }
         Action::Revoke { agent } => {
             api.act(Method::POST, &path(agent, "revoke-key")).await?;
-            "revoked"
+            Done::KeysRevoked
         }
         Action::Rename { agent, name } => {
             let path = format!("/v1/self/agents/{agent}");
             api.send::<Value>(Method::PATCH, &path, &json!({"name": name})).await?;
-            "renamed"
+            Done::AgentRenamed
         }
     };
     Ok(context.again(done)?)

@@ -13,7 +13,7 @@ use super::{
     form_token::FormToken,
     frame::{Frame, Section},
     home::{self, Any},
-    notice::{Notice, or_again, sentence},
+    notice::{Done, Notice, or_again, sentence},
     page_context::PageContext,
     posted::Posted,
     records::{App, List},
@@ -125,7 +125,7 @@ async fn run(context: &PageContext, start: Start) -> ApiResult<Response> {
     let agents: List<Any> = api.get("/v1/self/agents?limit=1").await?;
     if !agents.items.is_empty() {
         // Sent twice, or reloaded: the first agent is there.
-        return Ok(context.go("/", "first-agent-there")?);
+        return Ok(context.go("/", Done::FirstAgentThere)?);
     }
     if !register::is_open(&context.state) {
         return Err(register::closed().into());
@@ -133,7 +133,7 @@ async fn run(context: &PageContext, start: Start) -> ApiResult<Response> {
     // Of forms that are sent at once, the one that makes the code goes on.
     let code = match api.make("/v1/self/claim-codes", &json!({}), &form).await? {
         Made::Now(Code { code }) => code,
-        Made::Before(_) => return Ok(context.go("/", "first-agent-begun")?),
+        Made::Before(_) => return Ok(context.go("/", Done::FirstAgentBegun)?),
     };
     let name = json!({"name": AGENT_NAME});
     let registered: Registered = api.send(Method::POST, "/v1/register", &name).await?;

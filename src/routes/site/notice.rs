@@ -43,74 +43,88 @@ pub struct Notice {
 const MADE_BEFORE: &str = "This was done already, and nothing was made a second time. A secret is \
                            shown only once: if you missed it, make a new one.";
 
-/// What addresses say was done, so that a redirect carries no text of its own; and where it is said.
-const DONE: &[(&str, &str, &str)] = &[
-    ("paused", "agents", "The agent is paused: its keys are refused from now on."),
-    ("resumed", "agents", "The agent goes on."),
-    ("revoked", "agents", "Every key of the agent is revoked, for ever."),
-    ("renamed", "agents", "The name is changed."),
-    ("app-deleted", TOP, "The app is in the trash. You can bring it back from here."),
-    ("app-restored", TOP, "The app is back, with all its data."),
-    ("app-purged", TOP, "The app and all its data are destroyed."),
-    ("app-gone", TOP, "That app is not in your trash any more."),
-    ("app-woken", TOP, "The app is awake."),
-    ("saved", TOP, "Saved."),
-    ("link-over", TOP, "That sign-in link no longer works, and you are signed in without it."),
-    (
-        "link-of-another",
-        TOP,
-        "That sign-in link was for another account, and no longer works. You are signed in as before.",
-    ),
-    ("row-created", TOP, "The row is created."),
-    ("row-deleted", TOP, "The row is in the trash."),
-    ("row-restored", TOP, "The row is back."),
-    ("row-purged", TOP, "The row's content is destroyed."),
-    ("rolled-back", TOP, "Rolled back: the earlier content is deployed as a new version."),
-    ("role-set", "members", "The role is changed."),
-    ("retention-set", "kept", "How long rows are kept is changed."),
-    (
-        "first-agent-there",
-        TOP,
-        "Your first agent is there already. Its key was shown once: if you missed it, replace it under Agents.",
-    ),
-    (
-        "first-agent-begun",
-        TOP,
-        "This was begun already. If no agent appears here, send the form again.",
-    ),
-    ("org-renamed", TOP, "The name is changed."),
-    ("session-ended", "sessions", "That session has ended."),
-    ("domain-added", TOP, "The domain is noted. Set its records, then look again."),
-    ("domain-removed", TOP, "The domain is removed."),
-    ("heard", TOP, "Thank you for telling."),
-    ("org-created", TOP, "The organization is there, and you are its admin."),
-    ("org-left", TOP, "You have left the organization."),
-    ("org-member-added", "members", "They are in the organization now."),
-    ("org-member-removed", "members", "They are no longer in the organization."),
-    ("member-added", "members", "They are a member now."),
-    (
-        "member-removed",
-        "members",
-        "They are no longer a member, and their sessions in the app have ended.",
-    ),
-    ("link-revoked", "grants", "The link is revoked."),
-    ("preview-revoked", TOP, "The preview is revoked, if there was one of that id."),
-    ("link-rotated", "link", "The share link is new; the old one has stopped working."),
-    ("credential-paused", "credentials", "The credential is paused."),
-    ("credential-resumed", "credentials", "The credential works again."),
-    ("credential-revoked", "credentials", "The credential is revoked, for ever."),
-    ("offered", "offer", "The app is offered. It stays yours until the offer is accepted."),
-    ("withdrawn", "offer", "The offer is withdrawn."),
-    ("accepted", TOP, "The app is yours now. You find it under Apps."),
-    ("declined", TOP, "The offer is declined."),
-    ("offer-gone", TOP, "That app is not offered to you any more."),
-];
+/// What an action did: the word for it in an address, so that a redirect carries no text of its own;
+/// the part of the page that says it; the sentence.
+macro_rules! done {
+    ($($name:ident, $code:literal, $place:expr, $text:literal;)*) => {
+        /// What an action did.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Done {
+            $(#[doc = $text] $name,)*
+        }
+
+        impl Done {
+            const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// The word for it in an address.
+            #[must_use]
+            pub const fn code(self) -> &'static str {
+                match self {
+                    $(Self::$name => $code,)*
+                }
+            }
+
+            /// The part of the page that says it, and the sentence.
+            const fn said(self) -> (&'static str, &'static str) {
+                match self {
+                    $(Self::$name => ($place, $text),)*
+                }
+            }
+        }
+    };
+}
+
+done! {
+    AgentPaused, "paused", "agents", "The agent is paused: its keys are refused from now on.";
+    AgentResumed, "resumed", "agents", "The agent goes on.";
+    KeysRevoked, "revoked", "agents", "Every key of the agent is revoked, for ever.";
+    AgentRenamed, "renamed", "agents", "The name is changed.";
+    AppDeleted, "app-deleted", TOP, "The app is in the trash. You can bring it back from here.";
+    AppRestored, "app-restored", TOP, "The app is back, with all its data.";
+    AppPurged, "app-purged", TOP, "The app and all its data are destroyed.";
+    AppGone, "app-gone", TOP, "That app is not in your trash any more.";
+    AppWoken, "app-woken", TOP, "The app is awake.";
+    Saved, "saved", TOP, "Saved.";
+    LinkOver, "link-over", TOP, "That sign-in link no longer works, and you are signed in without it.";
+    LinkOfAnother, "link-of-another", TOP, "That sign-in link was for another account, and no longer works. You are signed in as before.";
+    RowCreated, "row-created", TOP, "The row is created.";
+    RowDeleted, "row-deleted", TOP, "The row is in the trash.";
+    RowRestored, "row-restored", TOP, "The row is back.";
+    RowPurged, "row-purged", TOP, "The row's content is destroyed.";
+    RolledBack, "rolled-back", TOP, "Rolled back: the earlier content is deployed as a new version.";
+    RoleSet, "role-set", "members", "The role is changed.";
+    RetentionSet, "retention-set", "kept", "How long rows are kept is changed.";
+    FirstAgentThere, "first-agent-there", TOP, "Your first agent is there already. Its key was shown once: if you missed it, replace it under Agents.";
+    FirstAgentBegun, "first-agent-begun", TOP, "This was begun already. If no agent appears here, send the form again.";
+    OrgRenamed, "org-renamed", TOP, "The name is changed.";
+    SessionEnded, "session-ended", "sessions", "That session has ended.";
+    DomainAdded, "domain-added", TOP, "The domain is noted. Set its records, then look again.";
+    DomainRemoved, "domain-removed", TOP, "The domain is removed.";
+    Heard, "heard", TOP, "Thank you for telling.";
+    OrgCreated, "org-created", TOP, "The organization is there, and you are its admin.";
+    OrgLeft, "org-left", TOP, "You have left the organization.";
+    OrgMemberAdded, "org-member-added", "members", "They are in the organization now.";
+    OrgMemberRemoved, "org-member-removed", "members", "They are no longer in the organization.";
+    MemberAdded, "member-added", "members", "They are a member now.";
+    MemberRemoved, "member-removed", "members", "They are no longer a member, and their sessions in the app have ended.";
+    GrantRevoked, "link-revoked", "grants", "The link is revoked.";
+    PreviewRevoked, "preview-revoked", TOP, "The preview is revoked, if there was one of that id.";
+    ShareLinkRotated, "link-rotated", "link", "The share link is new; the old one has stopped working.";
+    CredentialPaused, "credential-paused", "credentials", "The credential is paused.";
+    CredentialResumed, "credential-resumed", "credentials", "The credential works again.";
+    CredentialRevoked, "credential-revoked", "credentials", "The credential is revoked, for ever.";
+    Offered, "offered", "offer", "The app is offered. It stays yours until the offer is accepted.";
+    Withdrawn, "withdrawn", "offer", "The offer is withdrawn.";
+    Accepted, "accepted", TOP, "The app is yours now. You find it under Apps.";
+    Declined, "declined", TOP, "The offer is declined.";
+    OfferGone, "offer-gone", TOP, "That app is not offered to you any more.";
+}
 
 impl Notice {
     /// What the code in an address stands for; a code that nobody wrote says nothing.
     #[must_use]
     pub fn of_code(code: &str) -> Option<Self> {
-        let (_, place, text) = DONE.iter().find(|(known, ..)| *known == code)?;
+        let (place, text) = Done::ALL.iter().find(|done| done.code() == code)?.said();
         Some(Self::done(place, text))
     }
 

@@ -25,7 +25,7 @@ use super::{
     form_token::FormToken,
     frame::{Frame, Section},
     html,
-    notice::{self, ANCHOR, Notice},
+    notice::{self, ANCHOR, Done, Notice},
     see_other, sign_in, visitor, words,
 };
 use crate::{
@@ -153,11 +153,11 @@ impl PageContext {
     }
 
     /// The address of this page; `done` is what the last action did.
-    fn here(&self, done: Option<&str>) -> String {
+    fn here(&self, done: Option<Done>) -> String {
         let pairs = url::form_urlencoded::parse(self.asked().as_bytes());
         let query = url::form_urlencoded::Serializer::new(String::new())
             .extend_pairs(pairs.filter(|(name, _)| name != DONE))
-            .extend_pairs(done.map(|done| (DONE, done)))
+            .extend_pairs(done.map(|done| (DONE, done.code())))
             .finish();
         let mark = if query.is_empty() { "" } else { "?" };
         format!("{}{mark}{query}", self.uri.path())
@@ -221,16 +221,15 @@ impl PageContext {
     ///
     /// # Errors
     /// `internal`, for a path that is no header's value.
-    pub fn go(&self, path: &str, done: &str) -> Result<Response> {
-        let mark = if path.contains('?') { '&' } else { '?' };
-        see_other(&format!("{path}{mark}{DONE}={done}#{ANCHOR}"))
+    pub fn go(&self, path: &str, done: Done) -> Result<Response> {
+        go(path, done)
     }
 
     /// The same for the page that the form is on, whose lists stay where they were turned to.
     ///
     /// # Errors
     /// `internal`, for a path that is no header's value.
-    pub fn again(&self, done: &str) -> Result<Response> {
+    pub fn again(&self, done: Done) -> Result<Response> {
         see_other(&format!("{}#{ANCHOR}", self.here(Some(done))))
     }
 
@@ -313,6 +312,12 @@ impl PageContext {
         };
         self.telling(failed, &page)
     }
+}
+
+/// See [`PageContext::go`].
+pub(super) fn go(path: &str, done: Done) -> Result<Response> {
+    let mark = if path.contains('?') { '&' } else { '?' };
+    see_other(&format!("{path}{mark}{DONE}={}#{ANCHOR}", done.code()))
 }
 
 /// Whether what failed may be done when it is tried again: in a while, or with the app back from the trash.

@@ -10,8 +10,8 @@ use url::form_urlencoded::Serializer;
 
 use super::{
     FORM_BYTES_MAX, form, frame,
-    notice::{self, ANCHOR},
-    page_context::DONE,
+    notice::{self, Done},
+    page_context::go,
     see_other, show, visitor,
 };
 use crate::{
@@ -227,8 +227,8 @@ pub(in crate::routes) fn link_refused(
     let own = human.as_ref().and_then(|human| human.proven_email());
     match link {
         Some(link) if own == Some(&*link.address) => see_other(link.redirect_to.as_str()),
-        Some(_) => see_other(&format!("/?{DONE}=link-of-another#{ANCHOR}")),
-        None => see_other(&format!("/?{DONE}=link-over#{ANCHOR}")),
+        Some(_) => go("/", Done::LinkOfAnother),
+        None => go("/", Done::LinkOver),
     }
 }
 

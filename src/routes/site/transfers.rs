@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::{
     frame::{Frame, Section},
-    notice::Notice,
+    notice::{Done, Notice},
     page_context::PageContext,
     paging::{CursorTrail, ITEMS_MAX, ONLY, Pager},
     posted::Posted,
@@ -125,8 +125,8 @@ pub async fn decide(Posted(context, form): Posted<Form>) -> Response {
 async fn perform(context: &PageContext, form: Form) -> ApiResult<Response> {
     let Form { transfer, app, decision } = form;
     let (verb, done) = match decision {
-        Decision::Accept => ("accept", "accepted"),
-        Decision::Decline => ("decline", "declined"),
+        Decision::Accept => ("accept", Done::Accepted),
+        Decision::Decline => ("decline", Done::Declined),
     };
     let path = format!("/v1/self/transfers/{transfer}/{verb}");
     match context.api.act(Method::POST, &path).await {
@@ -138,7 +138,7 @@ async fn perform(context: &PageContext, form: Form) -> ApiResult<Response> {
                 match (decision, is_owner(context, app).await?) {
                     (Decision::Accept, true) => return Ok(context.go("/transfers", done)?),
                     (Decision::Decline, false) => {
-                        return Ok(context.go("/transfers", "offer-gone")?);
+                        return Ok(context.go("/transfers", Done::OfferGone)?);
                     }
                     _ => {}
                 }

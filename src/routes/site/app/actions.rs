@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::{
     error::ApiResult,
     http::params::Path,
-    routes::site::{page_context::PageContext, posted::Posted, see_other},
+    routes::site::{notice::Done, page_context::PageContext, posted::Posted, see_other},
 };
 
 /// What a button says.
@@ -54,27 +54,27 @@ async fn perform(context: &PageContext, id: &str, form: Form) -> ApiResult<Respo
         Action::Open => return open(context, id).await,
         Action::Delete => {
             api.act(Method::DELETE, &app).await?;
-            ("/trash".to_owned(), "app-deleted")
+            ("/trash".to_owned(), Done::AppDeleted)
         }
         Action::Restore => {
             api.act(Method::POST, &format!("{app}/restore")).await?;
-            (page, "app-restored")
+            (page, Done::AppRestored)
         }
         Action::Purge => {
             match api.act(Method::POST, &format!("{app}/purge")).await {
                 // Sent by the trash, where it was destroyed before.
                 Err(failed) if failed.error.code == ErrorCode::AppNotFound && from.is_some() => {
-                    (back("/trash"), "app-gone")
+                    (back("/trash"), Done::AppGone)
                 }
                 purged => {
                     purged?;
-                    ("/trash".to_owned(), "app-purged")
+                    ("/trash".to_owned(), Done::AppPurged)
                 }
             }
         }
         Action::Wake => {
             api.act(Method::POST, &format!("{app}/wake")).await?;
-            (page, "app-woken")
+            (page, Done::AppWoken)
         }
     };
     Ok(context.go(&path, done)?)

@@ -19,7 +19,7 @@ use crate::{
             fields::Fields,
             form_token::FormToken,
             frame::Frame,
-            notice::{Notice, or_again},
+            notice::{Done, Notice, or_again},
             page_context::PageContext,
             posted::Posted,
             words::At,
@@ -129,13 +129,13 @@ pub async fn act(Path(id): Path<String>, Posted(context, fields): Posted<Fields>
     context.answer(or_again(answered, again).await)
 }
 
-async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<&'static str> {
+async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<Done> {
     let path = format!("/v1/apps/{id}/domain");
     match fields.action()? {
         Action::Add => {
             let body = json!({"domain": fields.one("domain")});
             context.api.make::<Value>(&path, &body, &FormToken::of(fields)).await?;
-            Ok("domain-added")
+            Ok(Done::DomainAdded)
         }
         Action::Remove => {
             // Without a name the API removes them all.
@@ -146,7 +146,7 @@ async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<
                 Err(failed) if failed.error.code == ErrorCode::DomainNotFound => {}
                 removed => removed?,
             }
-            Ok("domain-removed")
+            Ok(Done::DomainRemoved)
         }
     }
 }

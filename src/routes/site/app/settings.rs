@@ -19,7 +19,7 @@ use crate::{
     routes::site::{
         fields::Fields,
         frame::Frame,
-        notice::{Notice, or_again},
+        notice::{Done, Notice, or_again},
         page_context::PageContext,
         posted::Posted,
         records::{List, audience},
@@ -144,9 +144,9 @@ fn refusal(error: &Error, fields: &Fields) -> Notice {
     Notice::of_form(error, form, place, asked)
 }
 
-async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<&'static str> {
+async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<Done> {
     let app = format!("/v1/apps/{id}");
-    let mut done = "saved";
+    let mut done = Done::Saved;
     let (method, path, body) = match fields.action()? {
         Action::Visibility => (Method::PATCH, app, json!({"visibility": fields.one("visibility")})),
         Action::Timezone => (Method::PATCH, app, json!({"timezone": fields.one("timezone")})),
@@ -164,7 +164,7 @@ async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<
             (Method::POST, format!("{app}/migration-mode"), Value::Object(mode))
         }
         Action::Retention => {
-            done = "retention-set";
+            done = Done::RetentionSet;
             let path = format!("{}/retention", collection_path(id, fields.one("collection")));
             let bounds = json!({
                 "max_age_days": fields.number("max_age_days"),

@@ -12,7 +12,7 @@ use crate::{
     routes::site::{
         form_token::FormToken,
         frame::{Frame, Section},
-        notice::{Notice, or_again},
+        notice::{Done, Notice, or_again},
         page_context::PageContext,
         paging::{CursorTrail, ITEMS_MAX, ONLY, Pager},
         posted::Posted,
@@ -50,7 +50,7 @@ pub async fn create(Posted(context, form): Posted<Form>) -> Response {
     let made = context.api.make::<Org>("/v1/orgs", &body, &form.form).await;
     let answered = made.and_then(|org| {
         let page = format!("/orgs/{}", org.made().id);
-        Ok(context.go(&page, "org-created")?)
+        Ok(context.go(&page, Done::OrgCreated)?)
     });
     let again = |status, error| {
         let notice = Notice::of_form(&error, "create", "", &["name"]);

@@ -20,7 +20,7 @@ use crate::{
         fields::Fields,
         form_token::FormToken,
         frame::{Frame, Section},
-        notice::{Notice, done_or_gone, or_again},
+        notice::{Done, Notice, done_or_gone, or_again},
         page_context::PageContext,
         paging::{CursorTrail, ITEMS_MAX, Pager},
         posted::Posted,
@@ -90,7 +90,7 @@ pub async fn page(context: PageContext, Path(id): Path<String>) -> Response {
 pub async fn act(Path(id): Path<String>, Posted(context, fields): Posted<Fields>) -> Response {
     let answered = perform(&context, &id, &fields).await.and_then(|done| {
         Ok(match done {
-            "org-left" => context.go("/orgs", done),
+            Done::OrgLeft => context.go("/orgs", done),
             _ => context.again(done),
         }?)
     });
@@ -110,7 +110,7 @@ fn refusal(error: &Error, fields: &Fields) -> Notice {
     Notice::of_form(error, fields.one("action"), place, asked)
 }
 
-async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<&'static str> {
+async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<Done> {
     let api = &context.api;
     let org: OrgId = id.parse().map_err(|_| unknown())?;
     let org = format!("/v1/orgs/{org}");
@@ -122,13 +122,13 @@ async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<
     match fields.action()? {
         Action::Rename => {
             api.send::<Value>(Method::PATCH, &org, &json!({"name": fields.one("name")})).await?;
-            Ok("org-renamed")
+            Ok(Done::OrgRenamed)
         }
         Action::AddMember => {
             let member = json!({"email": fields.one("email"), "role": fields.some("role")});
             let members = format!("{org}/members");
             api.make::<Value>(&members, &member, &FormToken::of(fields)).await?;
-            Ok("org-member-added")
+            Ok(Done::OrgMemberAdded)
         }
         Action::SetRole => {
             let role = json!({"role": fields.one("role")});
@@ -143,17 +143,17 @@ async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<
                 }
                 set => drop(set?),
             }
-            Ok("role-set")
+            Ok(Done::RoleSet)
         }
         Action::RemoveMember => {
             api.act(Method::DELETE, &one()?).await?;
-            Ok("org-member-removed")
+            Ok(Done::OrgMemberRemoved)
         }
         Action::Leave => {
             let left = api.act(Method::DELETE, &format!("{org}/members/{}", context.human)).await;
             // To whoever has left it is not there.
             done_or_gone(left)?;
-            Ok("org-left")
+            Ok(Done::OrgLeft)
         }
     }
 }

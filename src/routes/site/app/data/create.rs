@@ -18,7 +18,7 @@ use crate::{
         app::app_page::{self, AppPage, Tab},
         form_token::FormToken,
         frame::Frame,
-        notice::{Notice, or_again},
+        notice::{Done, Notice, or_again},
         page_context::PageContext,
         posted::{Posted, PostedRow},
         words,
@@ -99,7 +99,7 @@ async fn create(
         let row = made.ok_or_else(|| {
             Error::new(ErrorCode::Conflict, "there is already a row with this key")
         })?;
-        Ok(context.go(&row_page(&row.key), "row-created")?)
+        Ok(context.go(&row_page(&row.key), Done::RowCreated)?)
     });
     let again = |status, error| {
         let is_key = taken.is_some() || words::names(&error, "key");

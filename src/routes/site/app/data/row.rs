@@ -25,7 +25,7 @@ use crate::{
         app::app_page::{self, AppPage, Tab},
         form_token::FormToken,
         frame::Frame,
-        notice::{Notice, or_again},
+        notice::{Done, Notice, or_again},
         page_context::PageContext,
         posted::{Posted, PostedRow},
     },
@@ -155,11 +155,13 @@ async fn perform(context: &PageContext, at: RowAt<'_>, action: Action) -> ApiRes
             if is_missing(&deleted) && is_in_trash(context, &path).await? {
                 deleted = Ok(());
             }
-            (deleted, list, "row-deleted")
+            (deleted, list, Done::RowDeleted)
         }
-        Action::Restore => {
-            (context.api.act(Method::POST, &format!("{path}/restore")).await, page, "row-restored")
-        }
+        Action::Restore => (
+            context.api.act(Method::POST, &format!("{path}/restore")).await,
+            page,
+            Done::RowRestored,
+        ),
         Action::Purge { version } => {
             let mut purge = format!("{path}/purge");
             if !version.is_empty() {
@@ -168,7 +170,7 @@ async fn perform(context: &PageContext, at: RowAt<'_>, action: Action) -> ApiRes
             let purged = context.api.act(Method::DELETE, &purge).await;
             // Whoever may destroy a row is told that it is not there only where nothing is left of it.
             let purged = if is_missing(&purged) { Ok(()) } else { purged };
-            (purged, list, "row-purged")
+            (purged, list, Done::RowPurged)
         }
     };
     match answered {
@@ -216,10 +218,10 @@ async fn save(
     };
     let page =
         BackToList::back(context, at.id, at.collection).to(&row_page(at.id, at.collection, at.key));
-    let answered = answered.and_then(|_| Ok(context.go(&page, "saved")?));
+    let answered = answered.and_then(|_| Ok(context.go(&page, Done::Saved)?));
     let again = async |status, error: Error| match current(&error) {
         // What was to be written stands there: the same form was sent before.
-        Some(current) if wrote(&data, &current) => Ok(context.go(&page, "saved")?),
+        Some(current) if wrote(&data, &current) => Ok(context.go(&page, Done::Saved)?),
         // Somebody was faster: both are shown, and the next try is against what is there now.
         Some(current) => {
             let merge = Merge::of(&base, &data, current.data.get());

@@ -17,7 +17,7 @@ use crate::{
         api::Made,
         fields::Fields,
         form_token::FormToken,
-        notice::{Notice, or_again},
+        notice::{Done, Notice, or_again},
         page_context::PageContext,
         posted::Posted,
         words,
@@ -55,7 +55,7 @@ struct Record {
 /// How an action ended: with a code for the page's address, or with something to be shown once, which
 /// may have been before.
 enum Ended {
-    Done(&'static str),
+    Done(Done),
     Shown(Made<Once>),
 }
 
@@ -116,19 +116,19 @@ async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<
         Action::SetRole => {
             let role = json!({"custom_role": fields.some("custom_role")});
             api.send::<Value>(Method::PATCH, &one("members", "member")?, &role).await?;
-            return Ok(Ended::Done("role-set"));
+            return Ok(Ended::Done(Done::RoleSet));
         }
-        Action::RemoveMember => (Method::DELETE, one("members", "member")?, "member-removed"),
+        Action::RemoveMember => (Method::DELETE, one("members", "member")?, Done::MemberRemoved),
         Action::Grant => return grant(context, &app, fields).await,
-        Action::RevokeGrant => (Method::DELETE, one("grants", "grant")?, "link-revoked"),
+        Action::RevokeGrant => (Method::DELETE, one("grants", "grant")?, Done::GrantRevoked),
         Action::Preview => return preview(context, &app, fields).await,
         Action::RevokePreview => {
-            (Method::DELETE, one("preview-tokens", "preview")?, "preview-revoked")
+            (Method::DELETE, one("preview-tokens", "preview")?, Done::PreviewRevoked)
         }
         Action::RotateLink => {
             let path = format!("{app}/share-link/rotate");
             api.make::<Value>(&path, &json!({}), &FormToken::of(fields)).await?;
-            return Ok(Ended::Done("link-rotated"));
+            return Ok(Ended::Done(Done::ShareLinkRotated));
         }
         Action::Credential => return credential(context, &app, fields).await,
         Action::RotateCredential => {
@@ -137,21 +137,21 @@ async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<
             return Ok(shown_token("The new token; the old one works for a while yet", made));
         }
         Action::PauseCredential => {
-            (Method::POST, one("credentials", "credential")? + "/pause", "credential-paused")
+            (Method::POST, one("credentials", "credential")? + "/pause", Done::CredentialPaused)
         }
         Action::ResumeCredential => {
-            (Method::POST, one("credentials", "credential")? + "/resume", "credential-resumed")
+            (Method::POST, one("credentials", "credential")? + "/resume", Done::CredentialResumed)
         }
         Action::RevokeCredential => {
-            (Method::DELETE, one("credentials", "credential")?, "credential-revoked")
+            (Method::DELETE, one("credentials", "credential")?, Done::CredentialRevoked)
         }
         Action::Offer => {
             let offer = json!({"email": fields.one("email")});
             let path = format!("{app}/transfer");
             api.make::<Value>(&path, &offer, &FormToken::of(fields)).await?;
-            return Ok(Ended::Done("offered"));
+            return Ok(Ended::Done(Done::Offered));
         }
-        Action::Withdraw => (Method::DELETE, format!("{app}/transfer"), "withdrawn"),
+        Action::Withdraw => (Method::DELETE, format!("{app}/transfer"), Done::Withdrawn),
     };
     api.act(method, &path).await?;
     Ok(Ended::Done(done))
@@ -164,7 +164,7 @@ async fn add_member(context: &PageContext, app: &str, fields: &Fields) -> ApiRes
     }
     let path = format!("{app}/members");
     context.api.make::<Value>(&path, &member, &FormToken::of(fields)).await?;
-    Ok(Ended::Done("member-added"))
+    Ok(Ended::Done(Done::MemberAdded))
 }
 
 async fn grant(context: &PageContext, app: &str, fields: &Fields) -> ApiResult<Ended> {

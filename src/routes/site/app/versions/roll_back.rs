@@ -16,7 +16,7 @@ use crate::{
     http::{auth::permission::AppOwner, idempotency::IdempotencyKey, params::Path, reply::to_json},
     routes::site::{
         form_token::FormToken,
-        notice::{Notice, or_again},
+        notice::{Done, Notice, or_again},
         page_context::PageContext,
         posted::Posted,
     },
@@ -90,7 +90,7 @@ async fn roll_back(
                     Idempotent::Fresh(deployed) => deployed.report.version,
                     Idempotent::Replayed(first) => made_before(&first)?,
                 };
-                context.go(&format!("/apps/{id}/versions/{made}"), "rolled-back")
+                context.go(&format!("/apps/{id}/versions/{made}"), Done::RolledBack)
             });
             let again = |status, error| {
                 one::view(context, id, number, status, Some(Notice::refused(&error)))
