@@ -9,7 +9,7 @@ use std::{
 use axum::{Router, body::Body, response::Response};
 use bytes::Bytes;
 use futures::{FutureExt as _, future::BoxFuture};
-use http::{HeaderMap, HeaderValue, Method, Request, Uri};
+use http::{HeaderMap, HeaderValue, Request, Uri};
 use rookery_domain::{app::AppRecord, id::ParticipantId};
 use serde_json::Value;
 use tower::Service as _;
@@ -100,7 +100,7 @@ impl AppSource {
         } else {
             let mut headers = HeaderMap::new();
             headers.insert("sec-fetch-mode", HeaderValue::from_static("no-cors"));
-            page::show(&self.state, &self.app, &Method::GET, &uri, &headers).await?
+            page::show(&self.state, &self.app, &uri, &headers).await?
         };
         let (parts, body) = response.into_parts();
         let mut body = axum::body::to_bytes(body, ANSWER_BYTES_MAX).await.ok()?;

@@ -10,15 +10,15 @@ mod view;
 
 use axum::{
     body::Body,
-    extract::State,
+    extract::{FromRequestParts, State},
     response::{IntoResponse as _, Redirect, Response},
 };
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header, request::Parts};
 use rookery_domain::{Error, Result, app::AppRecord, manifest::Visibility};
 use rookery_storage::versions::AssetInfo;
 
-pub use refusal::{Outsider, Refusal, authorize_address, refuse, sign_in_path, status_page};
+pub use refusal::{Outsider, Refusal, authorize_address, sign_in_path};
 pub use source::{PageCache, ReadyPages};
 
 use crate::{
@@ -76,20 +76,33 @@ fn file(file: SdkFile, method: &Method, headers: &HeaderMap) -> Response {
     send(reply, common, what.cache, &chosen.bytes)
 }
 
-/// Anything else on an app's origin.
-pub async fn page(
-    State(state): State<AppState>,
+/// A request on an app's origin that a browser may load as a page.
+pub struct PageRequest {
     context: RequestContext,
     method: Method,
     uri: Uri,
-    headers: HeaderMap,
-) -> Response {
-    if let Some(redirect) = elsewhere(&state, &context, &uri, &headers) {
+    /// Its headers.
+    pub headers: HeaderMap,
+}
+
+impl FromRequestParts<AppState> for PageRequest {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let context = RequestContext::from_request_parts(parts, state).await?;
+        let Parts { method, uri, headers, .. } = parts;
+        Ok(Self { context, method: method.clone(), uri: uri.clone(), headers: headers.clone() })
+    }
+}
+
+/// Anything else on an app's origin.
+pub async fn page(State(state): State<AppState>, request: PageRequest) -> Response {
+    if let Some(redirect) = elsewhere(&state, &request) {
         return redirect.into_response();
     }
-    match find(&state, &context, &method, &uri, &headers).await {
+    match find(&state, &request).await {
         Ok(response) => response,
-        Err(refusal) => refuse(&state, &context, &uri, &headers, refusal),
+        Err(refusal) => request.refuse(&state, refusal),
     }
 }
 
@@ -112,12 +125,8 @@ pub async fn reserved(
 
 /// Where a request is sent that came to no page's own address in path mode, but through a page's
 /// `<base>`, which is for files.
-fn elsewhere(
-    state: &AppState,
-    context: &RequestContext,
-    uri: &Uri,
-    headers: &HeaderMap,
-) -> Option<Redirect> {
+fn elsewhere(state: &AppState, request: &PageRequest) -> Option<Redirect> {
+    let PageRequest { context, uri, headers, .. } = request;
     if context.pass.is_none() || !accept::is_navigation(headers) {
         return None;
     }
@@ -135,13 +144,8 @@ fn query_of(uri: &Uri) -> String {
     uri.query().map(|query| format!("?{query}")).unwrap_or_default()
 }
 
-async fn find(
-    state: &AppState,
-    context: &RequestContext,
-    method: &Method,
-    uri: &Uri,
-    headers: &HeaderMap,
-) -> Result<Response, Refusal> {
+async fn find(state: &AppState, request: &PageRequest) -> Result<Response, Refusal> {
+    let PageRequest { context, method, uri, headers } = request;
     let slug = context.app.as_deref().ok_or_else(Error::app_not_found)?;
     let arriving = match &context.pass {
         Some(pass) => Arriving::with_pass(slug, context, pass, state).await?,
@@ -178,7 +182,7 @@ async fn find(
         Target::NotFound => return Err(Refusal::NothingHere),
     };
     if is_page {
-        view::count(state, &arriving.app, context, method, headers, sent.status()).await;
+        view::count(state, &arriving.app, request, sent.status()).await;
     }
     if is_for_navigation {
         accept::vary_by_navigation(sent.headers_mut());
@@ -194,7 +198,6 @@ async fn find(
 pub async fn show(
     state: &AppState,
     record: &AppRecord,
-    method: &Method,
     uri: &Uri,
     headers: &HeaderMap,
 ) -> Option<Response> {
@@ -204,8 +207,8 @@ pub async fn show(
     let path = paths::from_request(uri.path())?;
     let exists = |path: &str| pages.asset(path).is_some();
     match paths::resolve(&path, accept::is_navigation(headers), exists) {
-        Target::Document => Some(app.document(method, headers)),
-        Target::Asset(path) => app.asset(pages.asset(&path)?, method, headers).await.ok(),
+        Target::Document => Some(app.document(&Method::GET, headers)),
+        Target::Asset(path) => app.asset(pages.asset(&path)?, &Method::GET, headers).await.ok(),
         Target::Folder | Target::NotFound => None,
     }
 }

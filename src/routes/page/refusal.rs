@@ -4,16 +4,16 @@
 use std::time::Duration;
 
 use axum::response::{IntoResponse as _, Response};
-use http::{HeaderMap, Uri};
+use http::Uri;
 use rookery_actors::{AppHandle, SlotState};
 use rookery_domain::{
     Error, ErrorCode, app::AppStatus, manifest::Visibility, redirect::ReturnPath, secret::Secret,
 };
 
-use super::below;
+use super::{PageRequest, below};
 use crate::{
     error::{ApiError, tell},
-    http::{accept, auth::visitor::Arriving, client::RequestContext},
+    http::{accept, auth::visitor::Arriving},
     pages::{
         shell::{Shell, render},
         status::{Insider, StatusPage},
@@ -157,71 +157,69 @@ fn is_coming(app: &AppHandle) -> bool {
     matches!(app.state(), SlotState::Waking | SlotState::BackingOff(_))
 }
 
-/// Answers a request that is refused: a browser that loads a page gets one, a program the envelope.
-pub fn refuse(
-    state: &AppState,
-    context: &RequestContext,
-    uri: &Uri,
-    headers: &HeaderMap,
-    refusal: Refusal,
-) -> Response {
-    if accept::is_navigation(headers) {
-        return status_page(state, context, uri, refusal);
+impl PageRequest {
+    /// Refuses it: a browser that loads a page gets one, a program the envelope.
+    pub fn refuse(&self, state: &AppState, refusal: Refusal) -> Response {
+        if accept::is_navigation(&self.headers) {
+            return self.status_page(state, refusal);
+        }
+        ApiError::from(Error::from(refusal)).into_response()
     }
-    ApiError::from(Error::from(refusal)).into_response()
-}
 
-/// The status page of a refusal, for a browser.
-pub fn status_page(
-    state: &AppState,
-    context: &RequestContext,
-    uri: &Uri,
-    refusal: Refusal,
-) -> Response {
-    let slug = context.app.as_deref().unwrap_or_default();
-    let shell = Shell::new(&state.origins.site_origin(), None);
-    let request_id = || context.request_id.to_str().ok().map(str::to_owned);
-    let sign_in = || authorize_address(state, slug, &back_of(uri), None);
-    let another_account = || account_address(state, slug, &back_of(uri));
-    let go_on = || below(&state.origins.app_base_path(slug), uri, "");
-    let page = match &refusal {
-        Refusal::NothingHere => StatusPage::not_found(shell, state.origins.app_base_path(slug)),
-        Refusal::NoApp => StatusPage::no_app(shell),
-        Refusal::Deleted => StatusPage::deleted(shell),
-        Refusal::Closed => StatusPage::closed(shell),
-        Refusal::Waking => StatusPage::waking(shell),
-        Refusal::Private(Outsider::Stranger) => StatusPage::private(shell, sign_in()),
-        Refusal::NeedsLink(Outsider::Stranger) => StatusPage::needs_link(shell, sign_in()),
-        Refusal::Private(Outsider::SignedIn) => StatusPage::not_let_in(shell, another_account()),
-        Refusal::NeedsLink(Outsider::SignedIn) => {
-            StatusPage::not_let_in_without_link(shell, another_account())
+    /// The status page of a refusal, for a browser.
+    pub fn status_page(&self, state: &AppState, refusal: Refusal) -> Response {
+        let page = self.page_of(state, &refusal);
+        let html = match render(&page) {
+            Ok(html) => html,
+            Err(error) => return ApiError::from(error).into_response(),
+        };
+        let mut response = Response::new(html.into());
+        *response.status_mut() = page.status;
+        response.headers_mut().extend(page.headers());
+        // Programs are told the same in other words, or nothing is at their path.
+        accept::vary_by_navigation(response.headers_mut());
+        if let Refusal::Failed(error) = refusal {
+            tell(&error.into(), &mut response);
         }
-        Refusal::AnotherAccount => StatusPage::another_account(shell, go_on()),
-        Refusal::UnaskedSignIn => StatusPage::unasked_sign_in(shell, go_on()),
-        Refusal::AlreadyIn(who) => {
-            StatusPage::already_in(shell, *who, state.origins.app_base_path(slug), go_on())
-        }
-        Refusal::SpentGrant(_) => StatusPage::spent_link(shell, sign_in()),
-        Refusal::DeadLink(_) => StatusPage::dead_link(shell),
-        Refusal::DeadShareLink => StatusPage::dead_share_link(shell, sign_in()),
-        Refusal::Failed(error) if error.code == ErrorCode::Unavailable => {
-            StatusPage::unavailable(shell, request_id())
-        }
-        Refusal::Failed(_) => StatusPage::failed(shell, request_id()),
-    };
-    let html = match render(&page) {
-        Ok(html) => html,
-        Err(error) => return ApiError::from(error).into_response(),
-    };
-    let mut response = Response::new(html.into());
-    *response.status_mut() = page.status;
-    response.headers_mut().extend(page.headers());
-    // Programs are told the same in other words, or nothing is at their path.
-    accept::vary_by_navigation(response.headers_mut());
-    if let Refusal::Failed(error) = refusal {
-        tell(&error.into(), &mut response);
+        response
     }
-    response
+
+    fn page_of(&self, state: &AppState, refusal: &Refusal) -> StatusPage {
+        let Self { context, uri, .. } = self;
+        let slug = context.app.as_deref().unwrap_or_default();
+        let shell = Shell::new(&state.origins.site_origin(), None);
+        let request_id = || context.request_id.to_str().ok().map(str::to_owned);
+        let sign_in = || authorize_address(state, slug, &back_of(uri), None);
+        let another_account = || account_address(state, slug, &back_of(uri));
+        let go_on = || below(&state.origins.app_base_path(slug), uri, "");
+        match refusal {
+            Refusal::NothingHere => StatusPage::not_found(shell, state.origins.app_base_path(slug)),
+            Refusal::NoApp => StatusPage::no_app(shell),
+            Refusal::Deleted => StatusPage::deleted(shell),
+            Refusal::Closed => StatusPage::closed(shell),
+            Refusal::Waking => StatusPage::waking(shell),
+            Refusal::Private(Outsider::Stranger) => StatusPage::private(shell, sign_in()),
+            Refusal::NeedsLink(Outsider::Stranger) => StatusPage::needs_link(shell, sign_in()),
+            Refusal::Private(Outsider::SignedIn) => {
+                StatusPage::not_let_in(shell, another_account())
+            }
+            Refusal::NeedsLink(Outsider::SignedIn) => {
+                StatusPage::not_let_in_without_link(shell, another_account())
+            }
+            Refusal::AnotherAccount => StatusPage::another_account(shell, go_on()),
+            Refusal::UnaskedSignIn => StatusPage::unasked_sign_in(shell, go_on()),
+            Refusal::AlreadyIn(who) => {
+                StatusPage::already_in(shell, *who, state.origins.app_base_path(slug), go_on())
+            }
+            Refusal::SpentGrant(_) => StatusPage::spent_link(shell, sign_in()),
+            Refusal::DeadLink(_) => StatusPage::dead_link(shell),
+            Refusal::DeadShareLink => StatusPage::dead_share_link(shell, sign_in()),
+            Refusal::Failed(error) if error.code == ErrorCode::Unavailable => {
+                StatusPage::unavailable(shell, request_id())
+            }
+            Refusal::Failed(_) => StatusPage::failed(shell, request_id()),
+        }
+    }
 }
 
 /// Where signing in to the app leads back to: `uri`, as far as that is a return path.

@@ -1,6 +1,6 @@
 //! Counting that a page was looked at. Neither the app is woken nor a cookie set or read.
 
-use http::{HeaderMap, Method, StatusCode, header, uri::Authority};
+use http::{Method, StatusCode, header, uri::Authority};
 use rookery_actors::{AppHandle, meters::PageView};
 use rookery_domain::{
     meters::visit::{Signs, is_view, referrer_host},
@@ -8,20 +8,20 @@ use rookery_domain::{
 };
 use rookery_storage::meters::roll_up::Source;
 
-use crate::{http::client::RequestContext, state::AppState};
+use super::PageRequest;
+use crate::state::AppState;
 
 /// Counts a view when a page was sent to somebody who looks at it; an unchanged page that the
 /// browser had already is looked at too.
 pub(super) async fn count(
     state: &AppState,
     app: &AppHandle,
-    context: &RequestContext,
-    method: &Method,
-    request: &HeaderMap,
+    request: &PageRequest,
     sent: StatusCode,
 ) {
-    let text = |name: &str| request.get(name).and_then(|value| value.to_str().ok());
-    let user_agent = request.get(header::USER_AGENT).map_or(&b""[..], |value| value.as_bytes());
+    let PageRequest { context, method, headers, .. } = request;
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let user_agent = headers.get(header::USER_AGENT).map_or(&b""[..], |value| value.as_bytes());
     let named = String::from_utf8_lossy(user_agent);
     let signs = Signs {
         purpose: text("sec-purpose").or_else(|| text("purpose")),
@@ -35,7 +35,7 @@ pub(super) async fn count(
     let authority = text(header::HOST.as_str()).and_then(|host| host.parse::<Authority>().ok());
     let own_host = authority.as_ref().map(Authority::host);
     let source = Source {
-        country: state.countries.of(context, request),
+        country: state.countries.of(context, headers),
         referrer: text(header::REFERER.as_str()).and_then(|from| referrer_host(from, own_host)),
     };
     let network = Network::from(context.address);

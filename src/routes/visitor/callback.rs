@@ -6,7 +6,7 @@ use rookery_actors::directory::{CameBy, Participant};
 use rookery_domain::{Error, ErrorCode, access::Tier, redirect::ReturnPath};
 use serde::Deserialize;
 
-use super::{Asker, replaced, see_other, welcome};
+use super::{replaced, see_other, welcome};
 use crate::{
     error::ApiResult,
     http::{
@@ -15,7 +15,7 @@ use crate::{
         params::StrictQuery,
         prefetch::{Speculative, untouched},
     },
-    routes::page::{Refusal, status_page},
+    routes::page::{PageRequest, Refusal},
     state::AppState,
 };
 
@@ -41,7 +41,7 @@ pub struct Callback {
 /// browser as a page); `invalid_request` for a return path that leads elsewhere.
 pub async fn callback(
     Following(arriving): Following,
-    asker: Asker,
+    request: PageRequest,
     State(state): State<AppState>,
     Speculative(looking): Speculative,
     StrictQuery(query): StrictQuery<Callback>,
@@ -55,7 +55,7 @@ pub async fn callback(
     let directory = &state.rooms.directory;
     // Nobody is to be made to use the app as somebody else by a page that it looks at.
     let human = before.and_then(|before| before.came_by.human());
-    if csrf::is_led_from_elsewhere(&asker.headers)
+    if csrf::is_led_from_elsewhere(&request.headers)
         && let Some(grant) = query.grant.as_deref()
         && directory.is_grant_of_another(grant, human).await?
     {
@@ -63,10 +63,10 @@ pub async fn callback(
         if let Some(before) = signed_in
             && arriving.app.standing(&arriving.caller_of(before)).await.is_ok()
         {
-            return Ok(status_page(&state, &asker.context, &asker.uri, Refusal::AnotherAccount));
+            return Ok(request.status_page(&state, Refusal::AnotherAccount));
         }
-        if !cookie::sign_in::began_here(&asker.headers, query.state.as_deref(), &state) {
-            return Ok(status_page(&state, &asker.context, &asker.uri, Refusal::UnaskedSignIn));
+        if !cookie::sign_in::began_here(&request.headers, query.state.as_deref(), &state) {
+            return Ok(request.status_page(&state, Refusal::UnaskedSignIn));
         }
     }
     // Whoever came by the share link keeps what it opened.
@@ -78,7 +78,7 @@ pub async fn callback(
     let visit = match redeemed {
         Ok(visit) => visit,
         Err(error) if error.code == ErrorCode::GrantInvalid => {
-            return Ok(asker.refuse(&state, Refusal::SpentGrant(error)));
+            return Ok(request.refuse(&state, Refusal::SpentGrant(error)));
         }
         Err(error) => return Err(error.into()),
     };

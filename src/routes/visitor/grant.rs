@@ -7,7 +7,7 @@ use rookery_domain::{
     secret::{Secret, SecretKind},
 };
 
-use super::{Asker, asked_here, came_in, insider, see_other};
+use super::{asked_here, came_in, insider, refused, see_other};
 use crate::{
     error::ApiResult,
     http::{
@@ -16,7 +16,7 @@ use crate::{
         prefetch::{Speculative, is_link_preview, untouched},
     },
     pages::status::Insider,
-    routes::page::Refusal,
+    routes::page::{PageRequest, Refusal},
     state::AppState,
 };
 
@@ -30,26 +30,26 @@ use crate::{
 /// browser as a page).
 pub async fn grant(
     Following(arriving): Following,
-    asker: Asker,
+    request: PageRequest,
     State(state): State<AppState>,
     Speculative(looking): Speculative,
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
-    let show = |refusal| Ok(asker.refuse(&state, refusal));
+    let show = |refusal| Ok(request.refuse(&state, refusal));
     if let Err(error) = arriving.check_live() {
         return show(error.into());
     }
-    if looking || is_link_preview(&asker.headers) {
+    if looking || is_link_preview(&request.headers) {
         return Ok(untouched());
     }
-    let who = insider(&arriving, &asker.headers).await?.filter(|who| *who != Insider::Holder);
+    let who = insider(&arriving, &request.headers).await?.filter(|who| *who != Insider::Holder);
     if let Some(who) = who
         && lets_in(&arriving, &token).await?
     {
         return show(Refusal::AlreadyIn(who));
     }
     let entered = enter(&arriving, &state, &token).await;
-    entered.or_else(|error| asker.refused(&state, error))
+    entered.or_else(|error| refused(&request, &state, error))
 }
 
 /// Lets whoever sends the form of [`grant`]'s page in by the link.
@@ -58,13 +58,13 @@ pub async fn grant(
 /// `csrf_origin_mismatch` for a form of another page; those of [`grant`].
 pub async fn accept(
     Following(arriving): Following,
-    asker: Asker,
+    request: PageRequest,
     State(state): State<AppState>,
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
-    asked_here(&arriving, &state, &asker.headers)?;
+    asked_here(&arriving, &state, &request.headers)?;
     let entered = enter(&arriving, &state, &token).await;
-    entered.or_else(|error| asker.refused(&state, error))
+    entered.or_else(|error| refused(&request, &state, error))
 }
 
 /// Spends a use of the link, unless the visitor is here by it.

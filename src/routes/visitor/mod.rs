@@ -16,16 +16,16 @@ pub mod session;
 pub mod share;
 pub mod sign_in;
 
-use axum::{extract::FromRequestParts, response::Response};
-use http::{HeaderMap, HeaderValue, Method, Uri, header, request::Parts};
+use axum::response::Response;
+use http::{HeaderMap, HeaderValue, Method, header};
 use rookery_actors::directory::{Arrival, Visit};
 use rookery_domain::{ErrorCode, Result, access::Tier};
 
 use crate::{
     error::{ApiError, ApiResult},
-    http::{accept, auth::visitor::Arriving, client::RequestContext, cookie, csrf, reply},
+    http::{accept, auth::visitor::Arriving, cookie, csrf, reply},
     pages::status::Insider,
-    routes::page::{Refusal, refuse},
+    routes::page::PageRequest,
     state::AppState,
 };
 
@@ -65,34 +65,11 @@ fn asked_here(arriving: &Arriving, state: &AppState, headers: &HeaderMap) -> Res
     arriving.check_live()
 }
 
-/// Who follows a link, and which, as far as a refusal depends on it.
-pub struct Asker {
-    context: RequestContext,
-    uri: Uri,
-    headers: HeaderMap,
-}
-
-impl FromRequestParts<AppState> for Asker {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        let context = RequestContext::from_request_parts(parts, state).await?;
-        Ok(Self { context, uri: parts.uri.clone(), headers: parts.headers.clone() })
-    }
-}
-
-impl Asker {
-    /// Answers a refusal: to a browser by a page.
-    fn refuse(&self, state: &AppState, refusal: Refusal) -> Response {
-        refuse(state, &self.context, &self.uri, &self.headers, refusal)
-    }
-
-    /// What a link that does not let in is answered.
-    fn refused(&self, state: &AppState, error: ApiError) -> ApiResult<Response> {
-        match error.error.code {
-            ErrorCode::GrantInvalid => Ok(self.refuse(state, error.error.into())),
-            _ => Err(error),
-        }
+/// What a link that does not let in is answered.
+fn refused(request: &PageRequest, state: &AppState, error: ApiError) -> ApiResult<Response> {
+    match error.error.code {
+        ErrorCode::GrantInvalid => Ok(request.refuse(state, error.error.into())),
+        _ => Err(error),
     }
 }
 

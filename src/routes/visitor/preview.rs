@@ -10,7 +10,7 @@ use rookery_domain::{
     secret::{Secret, SecretKind},
 };
 
-use super::{Asker, asked_here, come_in, insider, see_other};
+use super::{asked_here, come_in, insider, refused, see_other};
 use crate::{
     error::ApiResult,
     http::{
@@ -18,7 +18,7 @@ use crate::{
         params::Path,
         prefetch::{Speculative, untouched},
     },
-    routes::page::Refusal,
+    routes::page::{PageRequest, Refusal},
     state::AppState,
 };
 
@@ -31,12 +31,12 @@ use crate::{
 /// app is not private (to a browser as a page).
 pub async fn preview(
     Following(arriving): Following,
-    asker: Asker,
+    request: PageRequest,
     State(state): State<AppState>,
     Speculative(looking): Speculative,
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
-    let show = |refusal| Ok(asker.refuse(&state, refusal));
+    let show = |refusal| Ok(request.refuse(&state, refusal));
     if let Err(error) = arriving.check_live() {
         return show(error.into());
     }
@@ -47,7 +47,7 @@ pub async fn preview(
     if looking {
         return Ok(untouched());
     }
-    match insider(&arriving, &asker.headers).await? {
+    match insider(&arriving, &request.headers).await? {
         Some(who) => show(Refusal::AlreadyIn(who)),
         None => enter(&arriving, &state, &preview).await,
     }
@@ -59,14 +59,14 @@ pub async fn preview(
 /// `csrf_origin_mismatch` for a form of another page; those of [`preview`].
 pub async fn accept(
     Following(arriving): Following,
-    asker: Asker,
+    request: PageRequest,
     State(state): State<AppState>,
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
-    asked_here(&arriving, &state, &asker.headers)?;
+    asked_here(&arriving, &state, &request.headers)?;
     match in_force(&arriving, &token).await {
         Ok(preview) => enter(&arriving, &state, &preview).await,
-        Err(error) => asker.refused(&state, error.into()),
+        Err(error) => refused(&request, &state, error.into()),
     }
 }
 

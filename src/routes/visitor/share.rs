@@ -8,7 +8,7 @@ use rookery_domain::{
     secret::{Secret, SecretHash, SecretKind},
 };
 
-use super::{Asker, come_in, see_other, welcome};
+use super::{come_in, see_other, welcome};
 use crate::{
     error::ApiResult,
     http::{
@@ -16,7 +16,7 @@ use crate::{
         params::Path,
         prefetch::{Speculative, untouched},
     },
-    routes::page::{Outsider, Refusal},
+    routes::page::{Outsider, PageRequest, Refusal},
     state::AppState,
 };
 
@@ -28,13 +28,13 @@ use crate::{
 /// as a page).
 pub async fn share(
     Following(arriving): Following,
-    asker: Asker,
+    request: PageRequest,
     State(state): State<AppState>,
     Speculative(looking): Speculative,
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
     if let Err(error) = arriving.check_live() {
-        return Ok(asker.refuse(&state, error.into()));
+        return Ok(request.refuse(&state, error.into()));
     }
     let record = arriving.app.record();
     let link = in_force(&record, &token);
@@ -44,7 +44,7 @@ pub async fn share(
         Visibility::Link | Visibility::Public => None,
     };
     if let Some(refusal) = refusal {
-        return Ok(asker.refuse(&state, refusal));
+        return Ok(request.refuse(&state, refusal));
     }
     if looking {
         return Ok(untouched());
