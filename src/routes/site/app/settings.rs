@@ -47,14 +47,24 @@ struct Org {
     role: OrgRole,
 }
 
+/// An organization that the app may be in.
+struct Choice {
+    id: OrgId,
+    name: String,
+    /// Whether the app is in it.
+    is_here: bool,
+}
+
 impl SettingsPage {
     /// The organizations that the app may be in: those that the human administers, and the one that it
     /// is in.
-    fn choices(&self) -> Vec<(OrgId, String, bool)> {
+    fn choices(&self) -> Vec<Choice> {
         let here = self.app_page.org.as_ref();
         let others = self.orgs.iter().filter(|org| here.is_none_or(|here| here.id != org.id));
-        let others = others.map(|org| (org.id, org.name.clone(), false));
-        here.map(|org| (org.id, org.label(), true)).into_iter().chain(others).collect()
+        let others =
+            others.map(|org| Choice { id: org.id, name: org.name.clone(), is_here: false });
+        let here = here.map(|org| Choice { id: org.id, name: org.label(), is_here: true });
+        here.into_iter().chain(others).collect()
     }
 
     /// A visibility in a few words.

@@ -4,8 +4,17 @@
 use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
-use rookery_actors::control::{Deployed, Expected, RollBack, VersionContent};
-use rookery_domain::{Error, advisory::Finding, compat::Break, principal::Caller};
+use rookery_actors::{
+    AppHandle,
+    control::{Deployed, Expected, RollBack, VersionContent},
+};
+use rookery_domain::{
+    Error, ErrorCode,
+    advisory::{Finding, Severity},
+    compat::Break,
+    manifest::Visibility,
+    principal::Caller,
+};
 use serde::Deserialize;
 
 use super::diff::{Difference, FileChange, canonical, files};
@@ -48,6 +57,14 @@ pub(super) struct Rehearsal {
     refused: Option<String>,
 }
 
+/// What changed from one version to another.
+#[derive(Default)]
+struct Differences {
+    html: Difference,
+    manifest: Difference,
+    files: Vec<FileChange>,
+}
+
 /// A choice of what to compare with.
 struct Other {
     number: u32,
@@ -65,9 +82,7 @@ struct VersionPage {
     current: bool,
     others: Vec<Other>,
     against: Option<u32>,
-    html: Difference,
-    manifest: Difference,
-    files: Vec<FileChange>,
+    differences: Differences,
     declared: DisclosurePage,
     findings: Vec<Finding>,
     rehearsal: Option<Rehearsal>,
@@ -85,13 +100,12 @@ impl VersionPage {
 
     /// A severity as a word that sorts into a style.
     fn severity(&self, finding: &Finding) -> &'static str {
-        use rookery_domain::advisory::Severity as S;
         match finding.severity {
-            S::Critical => "critical",
-            S::High => "high",
-            S::Medium => "medium",
-            S::Low => "low",
-            S::Info => "info",
+            Severity::Critical => "critical",
+            Severity::High => "high",
+            Severity::Medium => "medium",
+            Severity::Low => "low",
+            Severity::Info => "info",
         }
     }
 }
@@ -124,12 +138,12 @@ pub(super) async fn view(
         Some(other) => Some(control.version(app.id(), other).await?),
         None => None,
     };
-    let (version, (html, manifest, files)) = context
+    let (version, differences) = context
         .state
         .reading
         .run(context.human, move || {
-            let differences = other.map(|other| differences(&other, &version)).unwrap_or_default();
-            (version, differences)
+            let differences = other.map(|other| Differences::between(&other, &version));
+            (version, differences.unwrap_or_default())
         })
         .await?;
     let record = app.record();
@@ -152,9 +166,7 @@ pub(super) async fn view(
             .map(|info| Other { number: info.number, chosen: Some(info.number) == against })
             .collect(),
         against,
-        html,
-        manifest,
-        files,
+        differences,
         declared: DisclosurePage::new(Shell::default(), &record, &version.manifest),
         findings: report.findings,
         rehearsal,
@@ -163,31 +175,26 @@ pub(super) async fn view(
     Ok(context.page(status, &page)?)
 }
 
-/// What changed from one version to another: in the document, the manifest and the files. Documents may
-/// be large, so this takes its time.
-fn differences(
-    before: &VersionContent,
-    after: &VersionContent,
-) -> (Difference, Difference, Vec<FileChange>) {
-    (
-        Difference::of(&before.html, &after.html),
-        Difference::of(&canonical(&before.manifest_text), &canonical(&after.manifest_text)),
-        files(&before.assets, &after.assets),
-    )
+impl Differences {
+    /// Documents may be large, so this takes its time.
+    fn between(before: &VersionContent, after: &VersionContent) -> Self {
+        let (old, new) = (canonical(&before.manifest_text), canonical(&after.manifest_text));
+        Self {
+            html: Difference::of(&before.html, &after.html),
+            manifest: Difference::of(&old, &new),
+            files: files(&before.assets, &after.assets),
+        }
+    }
 }
 
 /// A version's number in a path.
 pub(super) fn parse(number: &str) -> Result<u32, Error> {
-    let unknown = || Error::new(rookery_domain::ErrorCode::NotFound, "no such version");
+    let unknown = || Error::new(ErrorCode::NotFound, "no such version");
     number.parse().map_err(|_| unknown())
 }
 
 /// Tries going back, and changes nothing.
-async fn rehearse(
-    context: &PageContext,
-    app: &rookery_actors::AppHandle,
-    number: u32,
-) -> Result<Rehearsal, Error> {
+async fn rehearse(context: &PageContext, app: &AppHandle, number: u32) -> Result<Rehearsal, Error> {
     let caller = Caller::human(context.human);
     let request =
         RollBack { caller, number, expected: None, force: true, dry_run: true, idempotency: None };
@@ -202,14 +209,13 @@ async fn rehearse(
 }
 
 impl Rehearsal {
-    fn of(deployed: Deployed, app: &rookery_actors::AppHandle) -> Self {
-        use rookery_domain::manifest::Visibility as V;
+    fn of(deployed: Deployed, app: &AppHandle) -> Self {
         let exposure = deployed.exposure.unwrap_or_default();
         let becomes =
             (deployed.visibility != app.record().visibility).then_some(match deployed.visibility {
-                V::Private => "private",
-                V::Link => "open to whoever has the link",
-                V::Public => "public",
+                Visibility::Private => "private",
+                Visibility::Link => "open to whoever has the link",
+                Visibility::Public => "public",
             });
         let warnings = deployed.report.warnings.into_iter();
         let of_roles = warnings.filter(|warning| warning.path.starts_with("/roles/"));
