@@ -136,10 +136,9 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     check_clock(hooks.clock.now())?;
     outbound::install_tls();
     let limits = limits(&config.server);
-    let site_listener = listen("server.listen", config.server.listen)?;
-    let site = site_listener.1;
-    let ops_listener = listen("ops.listen", config.ops.listen)?;
-    let (origins, public_url) = addresses(&config, site.port())?;
+    let site = Door::open("server.listen", config.server.listen)?;
+    let ops = Door::open("ops.listen", config.ops.listen)?;
+    let (origins, public_url) = addresses(&config, site.address.port())?;
     let docs_url = match config.server.docs_url.as_str() {
         "" => public_url.clone(),
         url => url.to_owned(),
@@ -159,7 +158,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let (routes, document) = router::site(hooks.routes);
     let (app_routes, app_document) = router::apps(hooks.app_routes);
     let document = router::whole_document(document, app_document);
-    let ops = Ops::new(hooks.clock.now());
+    let figures = Ops::new(hooks.clock.now());
     let state = AppState::new(State {
         reference: Reference::of(
             document,
@@ -179,7 +178,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         mailer,
         push,
         authenticator: hooks.authenticator.unwrap_or_else(|| Arc::new(directory)),
-        ops,
+        ops: figures,
         traces,
         feed_waiters: Waiters::new(config.feed.waiters_per_ip_max),
         bodies: BodyBudget::new(config.server.bodies_bytes_max),
@@ -195,13 +194,17 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let site_edge = Edge::site(state.clone(), site_table, apps_table);
     let ops_edge = Edge::ops(state.clone(), router::ops().0.into_table("ops", &state));
     spawn_rounds(&state);
-    // What a crash left of a closed account answers nobody: it is closed before anybody is let in.
-    if timeout(CLOSING_TIMEOUT, close_apps(&state)).await.is_err() {
+    close_what_is_left(&state).await;
+    Ok(serve(state, (site, site_edge), (ops, ops_edge), limits))
+}
+
+/// Closes what a crash left of closed accounts, before anybody is let in: it answers nobody.
+async fn close_what_is_left(state: &State) {
+    if timeout(CLOSING_TIMEOUT, close_apps(state)).await.is_err() {
         tracing::warn!(
             "what closed accounts left takes long, and is closed while the server serves"
         );
     }
-    Ok(serve(state, (site_listener, site_edge), (ops_listener, ops_edge), limits))
 }
 
 /// Begins what goes on beside requests: the figures for operators, and cleaning up after custom domains.
@@ -261,21 +264,22 @@ fn limits(config: &config::Server) -> listener::Limits {
 /// everything else has.
 fn serve(
     state: AppState,
-    ((site_listener, site), site_edge): ((TcpListener, SocketAddr), Edge),
-    ((ops_listener, ops), ops_edge): ((TcpListener, SocketAddr), Edge),
+    (site, site_edge): (Door, Edge),
+    (ops, ops_edge): (Door, Edge),
     limits: listener::Limits,
 ) -> Server {
     let drain = state.drain.clone();
-    let site_edge = Arc::new(site_edge);
-    let site_listener = tokio::spawn(listener::serve(site_listener, site_edge, limits, drain));
+    let serving = listener::serve(site.listener, Arc::new(site_edge), limits, drain);
+    let site_listener = tokio::spawn(serving);
     let ops_drain = CancellationToken::new();
     let limits = listener::Limits {
         connections_max: limits.connections_max.min(files::OPS_CONNECTIONS_MAX),
         drain_timeout: OPS_DRAIN_TIMEOUT,
         ..limits
     };
-    let serving = listener::serve(ops_listener, Arc::new(ops_edge), limits, ops_drain.clone());
+    let serving = listener::serve(ops.listener, Arc::new(ops_edge), limits, ops_drain.clone());
     let ops_listener = tokio::spawn(serving);
+    let (site, ops) = (site.address, ops.address);
     Server { state, site, ops, site_listener, ops_listener, ops_drain }
 }
 
@@ -326,12 +330,19 @@ impl Server {
     }
 }
 
-fn listen(
-    setting: &'static str,
+/// Where connections come in.
+struct Door {
+    listener: TcpListener,
+    /// As bound.
     address: SocketAddr,
-) -> Result<(TcpListener, SocketAddr), StartError> {
-    let failed = |source| StartError::Listen { setting, address, source };
-    let listener = listener::listen(address).map_err(failed)?;
-    let bound = listener.local_addr().map_err(failed)?;
-    Ok((listener, bound))
+}
+
+impl Door {
+    /// Listens on the address that the setting names.
+    fn open(setting: &'static str, address: SocketAddr) -> Result<Self, StartError> {
+        let failed = |source| StartError::Listen { setting, address, source };
+        let listener = listener::listen(address).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self { listener, address })
+    }
 }
