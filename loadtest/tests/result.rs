@@ -49,7 +49,7 @@ pub(crate) fn recording(is_open: bool) -> Recording {
 
 pub(crate) fn measured(mode: Mode) -> Measurement {
     let is_open = matches!(mode, Mode::Open { .. });
-    measurement("hot-app/update", 1, &plan(mode), &recording(is_open), &one(), None)
+    measurement("hot-app/update", 1, &plan(mode), &recording(is_open), &one())
 }
 
 /// A result with one of everything.
@@ -176,7 +176,7 @@ fn what_each_app_got_adds_up_to_what_all_of_them_got() {
         let mut other = Recorder::new(2, true).within(Duration::from_secs(1));
         other.merge(&recorder);
         let phase = Recording { recorder: other, ..recording(true) };
-        let found = measurement("many-apps", 1, &plan, &phase, &Two, None);
+        let found = measurement("many-apps", 1, &plan, &phase, &Two);
         let warnings = derive::warnings(&found, None);
         let told = warnings.iter().any(|warning| warning.contains("300 of 400 answers came after"));
         assert_eq!(told, late == 300, "{warnings:?}");
@@ -203,7 +203,7 @@ fn a_busy_or_late_generator_and_dropped_requests_are_told() {
     busy.recorder.record_lateness(Duration::from_millis(30));
     busy.recorder.record_dropped(Duration::ZERO);
     let open = plan(Mode::Open { rate: 1000.0 });
-    let found = measurement("x", 1, &open, &busy, &one(), None);
+    let found = measurement("x", 1, &open, &busy, &one());
     assert!(found.generator.is_limit);
     let warnings = derive::warnings(&found, None);
     for part in ["97% of a CPU", "itself was late", "1 of 1001 requests were dropped"] {
@@ -218,7 +218,7 @@ fn a_refusal_is_a_warning_unless_it_was_meant() {
     let at = Duration::ZERO;
     let error = Some("budget");
     refused.recorder.record(Sample { lane: 0, intended: at, sent: at, done: at, error });
-    let found = measurement("x", 1, &plan(Mode::Closed), &refused, &one(), None);
+    let found = measurement("x", 1, &plan(Mode::Closed), &refused, &one());
     assert_eq!(derive::warnings(&found, None), ["x run 1: 1 requests failed: budget 1"]);
     assert!(derive::warnings(&found, Some("budget")).is_empty());
 }

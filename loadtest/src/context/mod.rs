@@ -2,7 +2,7 @@
 
 mod search;
 
-use std::{fs, path::PathBuf, sync::Arc, time::Duration};
+use std::{fs, path::PathBuf, sync::Arc};
 
 use tokio_util::sync::CancellationToken;
 
@@ -111,7 +111,9 @@ impl Context {
         let cpu = self.target.cpu();
         let label = format!("{case} run {run}");
         let recording = self.record_at(endpoint, &label, plan, &workload).await?;
-        self.keep(case, run, plan, &recording, &*workload, cpu)
+        let found = derive::measurement(case, run, plan, &recording, &*workload);
+        let server = derive::server_cost(cpu, self.target.cpu(), self.target.resident());
+        self.note(Measurement { server, ..found }, &recording, workload.meant_refusal())
     }
 
     /// Runs a phase at the target's own endpoint without noting it.
@@ -152,24 +154,6 @@ impl Context {
         let live = Arc::new(Live::default());
         let _shown = self.view.progress(label, &live, plan.warmup + plan.duration);
         load::run(endpoint, plan, Arc::clone(workload), live, &self.cancel).await
-    }
-
-    /// Notes a phase that was run; `cpu` is the server's CPU time before it.
-    ///
-    /// # Errors
-    /// When a histogram cannot be written.
-    pub fn keep(
-        &mut self,
-        case: &str,
-        run: usize,
-        plan: &Plan,
-        recording: &Recording,
-        workload: &dyn Workload,
-        cpu: Option<Duration>,
-    ) -> Result<Measurement> {
-        let server = derive::server_cost(cpu, self.target.cpu(), self.target.resident());
-        let found = derive::measurement(case, run, plan, recording, workload, server);
-        self.note(found, recording, workload.meant_refusal())
     }
 
     /// Notes a phase that was measured elsewhere: one line, the histograms, the result. A refusal

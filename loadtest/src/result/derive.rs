@@ -17,10 +17,10 @@ use crate::{
 };
 
 /// The busiest generator thread's share of a CPU above which it may be the limit.
-pub const BUSY_SHARE: f64 = 0.9;
+const BUSY_SHARE: f64 = 0.9;
 /// Lateness of the generator's own, microseconds at the 99th percentile, above which corrected
 /// latencies show the generator as much as the server.
-pub const LATE_US: u64 = 2_000;
+const LATE_US: u64 = 2_000;
 /// The share of requests whose answers may come after the phase without a word about it: some are
 /// always under way when it ends.
 const AFTER_SHARE: f64 = 0.01;
@@ -31,7 +31,7 @@ const APPS_TOLD_MAX: usize = 100;
 /// Points of a percentile curve.
 const CURVE_TICKS_PER_HALF: u32 = 4;
 
-/// A phase as it is written down.
+/// A phase as it is written down, but for what it cost the server.
 #[must_use]
 pub fn measurement(
     case: &str,
@@ -39,7 +39,6 @@ pub fn measurement(
     plan: &Plan,
     recording: &Recording,
     workload: &dyn Workload,
-    server: Option<ServerCost>,
 ) -> Measurement {
     let recorder = &recording.recorder;
     let seconds = recording.elapsed.as_secs_f64().max(1e-9);
@@ -76,7 +75,7 @@ pub fn measurement(
         service: latency(&recorder.service),
         lateness,
         generator,
-        server,
+        server: None,
         fairness: (workload.lanes() > 1).then(|| fairness(&recorder.lanes, workload, counted)),
         timeline: recorder.timeline.iter().map(point).collect(),
     }

@@ -10,7 +10,7 @@ use crate::{
     context::Context,
     failure::{Failure, Result},
     load::{Mode, Plan, traffic::Constant},
-    result::{Better, derive, hgrm::to_hgrm},
+    result::{Better, Measurement, derive, hgrm::to_hgrm},
     stats::ms,
 };
 
@@ -93,8 +93,8 @@ async fn measure(
     let case = format!("feed/{}-{count}: the writer", options.way.name());
     let one = Constant { request: Vec::new() };
     let server = derive::server_cost(cpu, context.target.cpu(), context.target.resident());
-    let found = derive::measurement(&case, run, &plan, &seen.writer, &one, server);
-    context.note(found, &seen.writer, None)?;
+    let found = derive::measurement(&case, run, &plan, &seen.writer, &one);
+    context.note(Measurement { server, ..found }, &seen.writer, None)?;
     Ok(seen)
 }
 

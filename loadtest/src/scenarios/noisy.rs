@@ -70,10 +70,10 @@ pub async fn run(context: &mut Context, options: &Options) -> Result<()> {
         let (quiet_seen, flood_seen) = (quiet_seen?, flood_seen?);
         // Both share the server's CPU, so neither is charged with it.
         let (case, plan) = ("noisy/quiet-beside", &quiet_plan);
-        let beside = derive::measurement(case, run, plan, &quiet_seen, &*quiet_work, None);
+        let beside = derive::measurement(case, run, plan, &quiet_seen, &*quiet_work);
         let beside = context.note(beside, &quiet_seen, None)?;
         let (case, plan) = ("noisy/flooded", &flood_plan);
-        let flood = derive::measurement(case, run, plan, &flood_seen, &*flood_work, None);
+        let flood = derive::measurement(case, run, plan, &flood_seen, &*flood_work);
         context.note(flood, &flood_seen, Some(SHED))?;
         let p99 = |found: &crate::result::Measurement| {
             found.corrected.as_ref().map_or(0.0, |corrected| corrected.p99_us as f64)

@@ -70,8 +70,8 @@ pub async fn measure(context: &mut Context, run: usize, options: &Options) -> Re
     let case = format!("wake/{}-rows", options.rows);
     let server = derive::server_cost(cpu, context.target.cpu(), context.target.resident());
     let one = Constant { request: Vec::new() };
-    let found = derive::measurement(&case, run, &plan, &recording, &one, server);
-    let found = Measurement { timing: Loop::ONE_BY_ONE, ..found };
+    let found = derive::measurement(&case, run, &plan, &recording, &one);
+    let found = Measurement { timing: Loop::ONE_BY_ONE, server, ..found };
     context.note(found, &recording, None)
 }
 
