@@ -18,7 +18,7 @@ use rookery_domain::{Error, Result};
 use super::{files_pass::FilesPass, sdk::SDK_PATH};
 
 /// The `id` of the script that may hold the manifest.
-pub const MANIFEST_ELEMENT_ID: &str = "x-service-manifest";
+const MANIFEST_ELEMENT_ID: &str = "x-service-manifest";
 
 const BOM: char = '\u{feff}';
 

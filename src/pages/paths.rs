@@ -8,10 +8,10 @@ use percent_encoding::percent_decode_str;
 use rookery_domain::{Error, Result};
 
 /// Bytes of an asset's path, decoded.
-pub const ASSET_PATH_BYTES_MAX: usize = 512;
+const ASSET_PATH_BYTES_MAX: usize = 512;
 
 /// The first part of every path that belongs to the service on an app's origin.
-pub const RESERVED_DIR: &str = "s";
+const RESERVED_DIR: &str = "s";
 
 /// What a path-mode address without the slash behind the slug is read as: it is redirected to the
 /// one with the slash. The first part of it belongs to the service, so no asset has it.

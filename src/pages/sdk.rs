@@ -31,7 +31,7 @@ pub fn as_served(source: &str) -> String {
 }
 
 /// What solves proofs of work in a worker. Its own file, because few pages ever need it.
-pub const SOLVER_JS: &str = include_str!("../../sdk/worker/solver.js");
+const SOLVER_JS: &str = include_str!("../../sdk/worker/solver.js");
 
 /// The SDK's declarations in TypeScript. An app's own types merge with them.
 pub const SDK_D_TS: &str = include_str!("../../sdk/app.d.ts");

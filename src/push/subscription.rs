@@ -14,7 +14,7 @@ use web_push_native::{Auth, encrypt, p256::PublicKey};
 use crate::outbound::egress::Egress;
 
 /// Characters of an endpoint.
-pub const ENDPOINT_CHARS_MAX: usize = 2_048;
+const ENDPOINT_CHARS_MAX: usize = 2_048;
 /// Bytes of an uncompressed point of P-256.
 const POINT_BYTES: usize = 65;
 /// Bytes of the authentication secret (RFC 8291, section 3.2).

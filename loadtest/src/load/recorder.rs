@@ -12,9 +12,9 @@ const DIGITS: u8 = 3;
 /// Significant digits where there are many histograms: each app's and each second's.
 const DIGITS_SMALL: u8 = 2;
 /// Apps up to which each has a histogram of its own; beyond it only counts, to bound memory.
-pub const APP_HISTOGRAMS_MAX: usize = 1_000;
+const APP_HISTOGRAMS_MAX: usize = 1_000;
 /// Seconds of the timeline; later ones are counted in the last.
-pub const TIMELINE_SECONDS_MAX: usize = 3_600;
+const TIMELINE_SECONDS_MAX: usize = 3_600;
 
 /// One request's outcome.
 #[derive(Debug, Clone, Copy)]
@@ -96,7 +96,7 @@ fn main_histogram() -> Histogram<u64> {
 
 /// A histogram for things of which there are many.
 #[must_use]
-pub fn small_histogram() -> Histogram<u32> {
+fn small_histogram() -> Histogram<u32> {
     Histogram::new_with_max(LATENCY_US_MAX, DIGITS_SMALL)
         .unwrap_or_else(|_| unreachable!("constant bounds"))
 }

@@ -14,7 +14,7 @@ use crate::{
 pub const PARTICIPANT_COOKIE: &str = "__Host-service_participant";
 /// The cookie of a participant token in path mode over https. It is bound to the app's path, which
 /// the other prefix does not allow.
-pub const PARTICIPANT_COOKIE_OF_PATH: &str = "__Secure-service_participant";
+const PARTICIPANT_COOKIE_OF_PATH: &str = "__Secure-service_participant";
 /// The cookie of a participant token over plain http on localhost, where no prefix is allowed.
 pub const PARTICIPANT_COOKIE_PLAIN: &str = "service_participant";
 

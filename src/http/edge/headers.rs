@@ -5,7 +5,7 @@ use axum::response::Response;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 
 /// Policy of the site's own pages: nothing but same-origin styles and images, no script at all.
-pub const PAGE_CSP: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; \
+const PAGE_CSP: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; \
      form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// Two years, as browsers' preload lists ask.

@@ -90,7 +90,7 @@ impl AppLine {
 
 /// The name of a state, as operators read it.
 #[must_use]
-pub const fn state_name(state: &SlotState) -> &'static str {
+const fn state_name(state: &SlotState) -> &'static str {
     match state {
         SlotState::Dormant => "dormant",
         SlotState::Waking => "waking",
