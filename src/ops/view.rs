@@ -17,10 +17,29 @@ pub struct View {
     pub about: String,
     /// Where its changes come from.
     pub live: String,
-    /// Links above it: text, address, whether it is the present one.
-    pub choices: Vec<(String, String, bool)>,
+    /// Links above it.
+    pub choices: Vec<Choice>,
     /// What it shows, in order.
     pub parts: Vec<Part>,
+}
+
+/// A link to what else a page may show.
+#[derive(Debug, Clone)]
+pub struct Choice {
+    /// Its text.
+    pub text: String,
+    /// Its address.
+    pub href: String,
+    /// Whether the page shows that.
+    pub is_present: bool,
+}
+
+impl Choice {
+    /// A link to what the page does not show.
+    #[must_use]
+    pub fn other(text: &str, href: String) -> Self {
+        Self { text: text.to_owned(), href, is_present: false }
+    }
 }
 
 /// One part of a page.
@@ -68,8 +87,8 @@ pub struct Row {
     pub level: u8,
     /// Where its first cell leads; empty for nowhere.
     pub href: String,
-    /// `true` or `false` for a row that can be opened; empty for others.
-    pub expanded: &'static str,
+    /// Whether it is open, of a row that can be opened.
+    pub expanded: Option<bool>,
     /// Its cells, one for each column.
     pub cells: Vec<String>,
 }
@@ -78,7 +97,7 @@ impl Row {
     /// A row of a flat list.
     #[must_use]
     pub fn flat(key: impl Into<String>, href: String, cells: Vec<String>) -> Self {
-        Self { key: key.into(), level: 1, href, expanded: "", cells }
+        Self { key: key.into(), level: 1, href, expanded: None, cells }
     }
 }
 
@@ -142,7 +161,8 @@ impl View {
                         cells.insert(format!("{name}.key"), row.key.clone());
                         cells.insert(format!("{name}.level"), row.level.to_string());
                         cells.insert(format!("{name}.href"), row.href.clone());
-                        cells.insert(format!("{name}.expanded"), row.expanded.to_owned());
+                        let expanded = row.expanded.map(|open| open.to_string());
+                        cells.insert(format!("{name}.expanded"), expanded.unwrap_or_default());
                         for column in 0..grid.columns.len() {
                             let text = row.cells.get(column).cloned().unwrap_or_default();
                             cells.insert(format!("{name}.{column}"), text);

@@ -77,7 +77,7 @@ impl Page<'_> {
             key: String::new(),
             level: 0,
             href: String::new(),
-            expanded: "",
+            expanded: None,
             cells: Vec::new(),
         };
         rows.get(*place).unwrap_or(&EMPTY)
@@ -85,16 +85,6 @@ impl Page<'_> {
 
     fn cell<'r>(&self, row: &'r Row, column: &usize) -> &'r str {
         row.cells.get(*column).map_or("", String::as_str)
-    }
-
-    fn is(&self, which: &str) -> bool {
-        matches!(
-            (self.present, which),
-            (Which::Overview, "overview")
-                | (Which::Tree, "tree")
-                | (Which::Hot, "hot")
-                | (Which::Restarts, "restarts")
-        )
     }
 
     const fn points(&self) -> usize {

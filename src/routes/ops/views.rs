@@ -15,7 +15,7 @@ use crate::{
     ops::{
         overview::Second,
         problems::Problem,
-        view::{Chart, Grid, Part, Row, View, bytes, number, some_time, time},
+        view::{Chart, Choice, Grid, Part, Row, View, bytes, number, some_time, time},
     },
     state::AppState,
 };
@@ -167,11 +167,11 @@ fn tree(state: &AppState, asked: &ViewQuery) -> Result<View, Error> {
     if let Some(shard) = asked.shard {
         live = format!("{live}&shard={shard}&after={}", asked.after.unwrap_or(0));
         if asked.after.is_some() {
-            choices.push(("First page".to_owned(), format!("/ops/tree?shard={shard}"), false));
+            choices.push(Choice::other("First page", format!("/ops/tree?shard={shard}")));
         }
         if let Some(next) = tree.next {
             let href = format!("/ops/tree?shard={shard}&after={next}");
-            choices.push(("Next page".to_owned(), href, false));
+            choices.push(Choice::other("Next page", href));
         }
     }
     Ok(View {
@@ -219,7 +219,7 @@ fn nodes(tree: &Tree, open: Option<usize>) -> Vec<Row> {
         let mut row = node(&format!("shard {}", shard.shard), 2, [name, ok(true), String::new()]);
         row.cells[4] = number(shard.resident_rows as f64);
         row.cells[5] = bytes(shard.resident_bytes as f64);
-        row.expanded = if is_open { "true" } else { "false" };
+        row.expanded = Some(is_open);
         row.href = match is_open {
             true => "/ops/tree".to_owned(),
             false => format!("/ops/tree?shard={}", shard.shard),
@@ -239,12 +239,16 @@ fn hottest(state: &AppState, asked: &ViewQuery) -> View {
     let href = |by: Measure, window: Window| {
         format!("/ops/hot?by={}&window={}", by.as_str(), window.as_str())
     };
-    let measures = Measure::ALL
-        .into_iter()
-        .map(|one| (format!("by {}", one.as_str()), href(one, window), one == by));
-    let windows = Window::ALL
-        .into_iter()
-        .map(|one| (format!("over {}", one.as_str()), href(by, one), one == window));
+    let measures = Measure::ALL.into_iter().map(|one| Choice {
+        text: format!("by {}", one.as_str()),
+        href: href(one, window),
+        is_present: one == by,
+    });
+    let windows = Window::ALL.into_iter().map(|one| Choice {
+        text: format!("over {}", one.as_str()),
+        href: href(by, one),
+        is_present: one == window,
+    });
     let row = |app: &HotApp| Row::flat(&app.app.id, app_href(&app.app.id), app.cells());
     View {
         title: "Hot apps".to_owned(),
@@ -275,7 +279,7 @@ fn crashes(state: &AppState, asked: &ViewQuery) -> View {
         Row::flat(crash.number.to_string(), href, cells)
     };
     let older =
-        page.next.map(|next| ("Older".to_owned(), format!("/ops/restarts?before={next}"), false));
+        page.next.map(|next| Choice::other("Older", format!("/ops/restarts?before={next}")));
     let held = page.held.iter().map(app_row);
     View {
         title: "Restarts".to_owned(),
