@@ -1,16 +1,25 @@
-//! The shapes of success: a list page, 201 with `Location`, 303, raw JSON that is already text.
+//! The shapes of success: a list page, 201 with `Location`, 303, raw JSON that is already text, an event
+//! stream.
+
+use std::convert::Infallible;
 
 use axum::{
     Json,
     body::Body,
     response::{IntoResponse, Response},
 };
-use http::{HeaderValue, StatusCode, header};
+use futures::{Stream, StreamExt as _};
+use http::{HeaderName, HeaderValue, StatusCode, header};
 use rookery_domain::{Error, Result};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{error::ApiError, http::conditional};
+
+/// The media type of an event stream.
+pub const EVENT_STREAM: &str = "text/event-stream";
+/// Tells nginx and its like not to hold a stream back.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// The JSON of a record of ours, all of which serialize.
 #[must_use]
@@ -25,6 +34,15 @@ pub fn to_json(record: &impl Serialize) -> String {
 pub fn see_other(location: &str) -> Result<Response> {
     let location = HeaderValue::from_str(location).map_err(|_| Error::internal())?;
     Ok((StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response())
+}
+
+/// An event stream (WHATWG HTML, "Server-sent events") of these frames.
+pub fn event_stream(frames: impl Stream<Item = String> + Send + 'static) -> Response {
+    let mut response = Response::new(Body::from_stream(frames.map(Ok::<_, Infallible>)));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
+    headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    response
 }
 
 /// One page of a list.

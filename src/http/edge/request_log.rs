@@ -21,9 +21,7 @@ use rookery_domain::{ErrorCode, trace::TraceId};
 use rookery_storage::log_throttle::LogThrottle;
 
 use super::figures::verb;
-
-/// The content type of an answer that goes on as long as its client follows.
-const EVENT_STREAM: &str = "text/event-stream";
+use crate::http::reply::EVENT_STREAM;
 
 /// Decides which requests get a line.
 #[derive(Debug)]

@@ -20,7 +20,7 @@ use crate::{
     error::{ApiError, ApiResult},
     http::{
         accept, auth::credential_watch::CredentialWatch, client::RequestContext,
-        params::StrictQuery,
+        params::StrictQuery, reply::EVENT_STREAM,
     },
     routes::collections::{answer, app_request::AppRequest, callers::Callers, schema::FeedRecord},
     state::AppState,
@@ -35,8 +35,6 @@ pub const ERRORS: &[ErrorCode] = &[
 
 /// How a browser says where its stream broke off.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-/// The media type of an event stream.
-pub(super) const EVENT_STREAM: &str = "text/event-stream";
 
 /// What a poll asks for.
 #[derive(Debug, Default, Deserialize, IntoParams)]

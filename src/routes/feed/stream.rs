@@ -1,19 +1,19 @@
 //! The feed as an event stream (WHATWG HTML, "Server-sent events"). Events have no name of their
 //! own: a browser's `onmessage` hears them all, and the type is in the data.
 
-use std::{convert::Infallible, fmt::Write as _, time::Duration};
+use std::{fmt::Write as _, time::Duration};
 
-use axum::{body::Body, response::Response};
+use axum::response::Response;
 use futures::stream;
-use http::{HeaderName, HeaderValue, header};
+use http::HeaderValue;
 use rookery_actors::feed::{FeedEvent, FeedPage, FeedQuery};
 use rookery_domain::Error;
 
-use super::follow::EVENT_STREAM;
 use crate::{
     error::{ApiResult, ErrorEnvelope},
     http::{
         auth::credential_watch::CredentialWatch, client::RequestContext, edge::waiters::Waiting,
+        reply::event_stream,
     },
     routes::collections::app_request::AppRequest,
     state::AppState,
@@ -23,8 +23,6 @@ use crate::{
 const COMMENT_EVERY: Duration = Duration::from_secs(15);
 /// What a frame has beside its cursor and its event.
 const FRAME_BYTES: usize = "id: \ndata: \n\n".len();
-/// Tells nginx and its like not to hold the stream back.
-const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// One open stream.
 struct Stream {
@@ -70,13 +68,9 @@ pub(super) async fn open(
             Some(frames) => frames,
             None => open.next().await?,
         };
-        Some((Ok::<_, Infallible>(chunk), (None, open)))
+        Some((chunk, (None, open)))
     });
-    let mut response = Response::new(Body::from_stream(rest));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
-    headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
-    Ok(response)
+    Ok(event_stream(rest))
 }
 
 impl Stream {

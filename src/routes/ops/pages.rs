@@ -1,7 +1,7 @@
 //! `/ops`: the pages for operators, and the stream of what changes on an open one. A page is whole
 //! without its script; with it, it stays current.
 
-use std::{collections::BTreeMap, convert::Infallible};
+use std::collections::BTreeMap;
 
 use askama::Template;
 use axum::{
@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use futures::stream;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use rookery_actors::app::render::path_segment;
 use rookery_domain::{Error, ErrorCode};
 use serde::Deserialize;
@@ -26,6 +26,7 @@ use crate::{
     http::{
         client::RequestContext,
         params::{PageQuery, Path, StrictQuery},
+        reply::event_stream,
     },
     ops::view::{POINTS, Part, Row, View, changes},
     pages::shell,
@@ -240,15 +241,9 @@ pub async fn live(
     let live = Live { state, asked, ticks, sent: BTreeMap::new(), first: true, _permit: permit };
     let events = stream::unfold(live, |mut live| async move {
         let event = live.next().await?;
-        Some((Ok::<_, Infallible>(event), live))
+        Some((event, live))
     });
-    let mut response = Response::new(Body::from_stream(events));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    let buffering = HeaderName::from_static("x-accel-buffering");
-    headers.insert(buffering, HeaderValue::from_static("no"));
-    Ok(response)
+    Ok(event_stream(events))
 }
 
 impl Live {
