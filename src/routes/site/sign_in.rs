@@ -87,14 +87,23 @@ fn app_of(path: &ReturnPath) -> Option<String> {
     slug::check(&slug).is_ok().then(|| slug.into_owned())
 }
 
+/// Why the form is shown again, and what was typed into it.
+struct Refused {
+    status: StatusCode,
+    why: String,
+    email: String,
+}
+
 fn ask(
     state: &Shared,
     headers: &HeaderMap,
-    status: StatusCode,
-    email: String,
     path: &ReturnPath,
-    error: Option<String>,
+    refused: Option<Refused>,
 ) -> Result<Response> {
+    let (status, error, email) = match refused {
+        Some(Refused { status, why, email }) => (status, Some(why), email),
+        None => (StatusCode::OK, None, String::new()),
+    };
     let page = SignInPage {
         shell: frame(state, visitor(state, headers)?)?,
         email,
@@ -117,7 +126,7 @@ pub async fn page(
     PageQuery(query): PageQuery<SignIn>,
 ) -> ApiResult<Response> {
     let path = return_path(query.redirect_to.as_deref())?;
-    Ok(ask(&state, &headers, StatusCode::OK, String::new(), &path, None)?)
+    Ok(ask(&state, &headers, &path, None)?)
 }
 
 /// The form: leads to the same page for a known and an unknown address. A browser sends it from a page of
@@ -137,7 +146,9 @@ pub async fn submit(
     let form: Form = form(&state, &headers, client.address, body, FORM_BYTES_MAX).await?;
     let path = return_path(form.redirect_to.as_deref())?;
     let parsed = Email::parse(&form.email);
-    let again = |status, why: String| ask(&state, &headers, status, form.email, &path, Some(why));
+    let again = |status, why| {
+        ask(&state, &headers, &path, Some(Refused { status, why, email: form.email }))
+    };
     let email = match parsed {
         Ok(email) => email,
         Err(error) if error.code == ErrorCode::InvalidRequest => {
@@ -205,8 +216,9 @@ pub(in crate::routes) fn refused(
     error: Error,
     path: &ReturnPath,
 ) -> Result<Response> {
-    let why = Some(notice::sentence(&error.message));
-    let mut page = ask(state, headers, status(error.code), String::new(), path, why)?;
+    let why = notice::sentence(&error.message);
+    let refused = Refused { status: status(error.code), why, email: String::new() };
+    let mut page = ask(state, headers, path, Some(refused))?;
     tell(&error.into(), &mut page);
     Ok(page)
 }
