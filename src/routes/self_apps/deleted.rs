@@ -1,10 +1,13 @@
 //! `GET /v1/self/apps/deleted`: the human's trash.
 
 use axum::extract::State;
-use rookery_actors::control::{AppList, AppsOf, ShownStatus};
+use rookery_actors::control::{AppsOf, ShownStatus};
 use rookery_domain::ErrorCode;
 
-use super::{list::page, record::OwnApp};
+use super::{
+    list::{OwnList, page},
+    record::OwnApp,
+};
 use crate::{
     error::ApiResult,
     http::{auth::permission::HumanSession, paging::Paging, params::StrictQuery, reply::Page},
@@ -26,7 +29,10 @@ pub async fn list_deleted_apps(
     State(state): State<AppState>,
     StrictQuery(query): StrictQuery<Paging>,
 ) -> ApiResult<Page<OwnApp>> {
-    let wanted = AppList { shown: Some(ShownStatus::Deleted), ..AppList::default() };
-    let of = AppsOf::Run(caller.human);
-    page(&state, caller, "/v1/self/apps/deleted", of, wanted, query).await
+    let list = OwnList {
+        route: "/v1/self/apps/deleted",
+        of: AppsOf::Run(caller.human),
+        shown: Some(ShownStatus::Deleted),
+    };
+    page(&state, caller, list, query).await
 }

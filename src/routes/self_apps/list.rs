@@ -1,7 +1,7 @@
 //! `GET /v1/self/apps`: the apps of the human.
 
 use axum::extract::State;
-use rookery_actors::control::{AppList, AppsOf};
+use rookery_actors::control::{AppList, AppsOf, ShownStatus};
 use rookery_domain::{
     ErrorCode,
     id::{AppId, OrgId},
@@ -51,23 +51,31 @@ pub async fn list_own_apps(
     State(state): State<AppState>,
     StrictQuery(OwnAppsParams { org_id, limit, cursor }): StrictQuery<OwnAppsParams>,
 ) -> ApiResult<Page<OwnApp>> {
-    let query = Paging::new(limit, cursor);
-    if let Some(org) = org_id {
-        state.rooms.directory.check_org_admin(caller.human, org)?;
-        let route = "/v1/self/apps?org_id";
-        return page(&state, caller, route, AppsOf::Org(org), AppList::default(), query).await;
-    }
-    let of = AppsOf::Seen(caller.human);
-    page(&state, caller, "/v1/self/apps", of, AppList::default(), query).await
+    let list = match org_id {
+        Some(org) => {
+            state.rooms.directory.check_org_admin(caller.human, org)?;
+            OwnList { route: "/v1/self/apps?org_id", of: AppsOf::Org(org), shown: None }
+        }
+        None => OwnList { route: "/v1/self/apps", of: AppsOf::Seen(caller.human), shown: None },
+    };
+    page(&state, caller, list, Paging::new(limit, cursor)).await
 }
 
-/// A page of one of the human's lists, in the order in which the apps were made.
+/// One of the human's lists of apps.
+pub(super) struct OwnList {
+    /// What its cursors are bound to.
+    pub(super) route: &'static str,
+    /// Whose apps.
+    pub(super) of: AppsOf,
+    /// Only those that do this; without it, all but the deleted ones.
+    pub(super) shown: Option<ShownStatus>,
+}
+
+/// A page of a list, in the order in which the apps were made.
 pub(super) async fn page(
     state: &AppState,
     caller: HumanSession,
-    route: &'static str,
-    of: AppsOf,
-    wanted: AppList,
+    OwnList { route, of, shown }: OwnList,
     query: Paging,
 ) -> ApiResult<Page<OwnApp>> {
     let whose = match of {
@@ -75,7 +83,8 @@ pub(super) async fn page(
         AppsOf::Owner(_) | AppsOf::Run(_) | AppsOf::Seen(_) => caller.human.uuid(),
     };
     let page = query.of(route, whose, state)?;
-    let wanted = AppList { after: page.after(AppId::from_uuid), ..wanted };
+    let after = page.after(AppId::from_uuid);
+    let wanted = AppList { shown, after, ..AppList::default() };
     let (apps, more) = state.rooms.control().list(of, wanted, page.limit).await?;
     let next_cursor = apps.last().filter(|_| more).map(|listed| {
         let record = listed.app.record();
