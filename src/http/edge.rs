@@ -57,7 +57,7 @@ use crate::{
     http::{
         accept::{self, is_navigation},
         body::drain,
-        client::{self, RequestContext},
+        client,
         conditional::ReadConditions,
         cookie,
     },
@@ -238,20 +238,10 @@ impl Edge {
         origin: Origin,
         request: Request<Body>,
     ) -> (Response, Option<AppHandle>) {
-        let Passing { routes, route, method, uri, address, by_proxy, .. } = passing;
+        let Passing { routes, route, method, uri, .. } = passing;
         let (mut parts, body) = request.into_parts();
-        let (app, domain, pass) = origin.into_parts();
         let stray = route.and_then(|route| route.stray(method, uri, &parts.headers));
-        parts.extensions.insert(RequestContext {
-            request_id: passing.request_id.clone(),
-            address: *address,
-            by_proxy: *by_proxy,
-            app,
-            domain,
-            pass,
-            stray,
-            of_page: false,
-        });
+        parts.extensions.insert(origin.context(passing, stray));
         if !passing.is_api() && !passing.is_app {
             // A page asks the API what it shows.
             parts.extensions.insert(InnerRoutes(routes.handlers()));

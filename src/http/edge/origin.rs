@@ -6,8 +6,9 @@ use axum::response::{IntoResponse as _, Response};
 use http::{HeaderValue, StatusCode, Uri, Version, header, request::Parts, uri::PathAndQuery};
 use rookery_actors::domains::Destination;
 
+use super::passing::Passing;
 use crate::{
-    http::single_header::SingleHeader,
+    http::{client::RequestContext, single_header::SingleHeader},
     pages::{
         files_pass::FilesPass,
         origin::{HostMatch, Origins},
@@ -79,12 +80,22 @@ impl Origin {
         }
     }
 
-    /// The app's slug or id, the custom domain, and the pass.
-    pub(super) fn into_parts(self) -> (Option<Box<str>>, Option<Box<str>>, Option<FilesPass>) {
-        match self {
+    /// What handlers are told of a request that came here, `stray` with what the route does not take.
+    pub(super) fn context(self, passing: &Passing<'_>, stray: Option<Box<str>>) -> RequestContext {
+        let (app, domain, pass) = match self {
             Self::Site | Self::Alias { .. } => (None, None, None),
             Self::App { slug, pass } => (Some(slug), None, pass),
             Self::Domain { app, domain } => (Some(app), Some(domain), None),
+        };
+        RequestContext {
+            request_id: passing.request_id.clone(),
+            address: passing.address,
+            by_proxy: passing.by_proxy,
+            app,
+            domain,
+            pass,
+            stray,
+            of_page: false,
         }
     }
 }
