@@ -298,6 +298,7 @@ fn a_value_of_another_type_in_the_file_is_told_in_the_words_of_the_environment()
         ("data_dir = {}", "data_dir: expected text"),
         ("apps_mode = true", "apps_mode: expected text"),
         ("apps_mode = 7", "apps_mode: expected text"),
+        ("apps_mode = \"host\"", "apps_mode: expected one of subdomain, path"),
     ] {
         let line = refused_file(text);
         assert!(line.starts_with(&format!("{said} (in ")), "{text}: {line}");

@@ -131,17 +131,6 @@ pub enum AppsMode {
     Path,
 }
 
-impl AppsMode {
-    /// The word for it in the settings.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Subdomain => "subdomain",
-            Self::Path => "path",
-        }
-    }
-}
-
 /// The change feed.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

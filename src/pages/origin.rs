@@ -7,7 +7,7 @@ use rookery_actors::AppHosts;
 use rookery_domain::{Error, Result, redirect::ReturnPath, slug};
 use url::{Host as UrlHost, Url};
 
-use crate::http::loopback::is_loopback_host;
+use crate::{config::AppsMode, http::loopback::is_loopback_host};
 
 /// Bytes of a host name (RFC 1035), the port not counted.
 const HOST_BYTES_MAX: usize = 253;
@@ -46,11 +46,11 @@ pub enum HostMatch {
 
 impl Origins {
     /// `public_url` is `server.public_url`; `apps_domain` is the domain under which apps live
-    /// (empty: `localhost`, which needs a loopback site); `apps_mode` is `subdomain` or `path`.
+    /// (empty: `localhost`, which needs a loopback site).
     ///
     /// # Errors
     /// `invalid_request` naming the setting that is wrong.
-    pub fn new(public_url: &str, apps_domain: &str, apps_mode: &str) -> Result<Self> {
+    pub fn new(public_url: &str, apps_domain: &str, apps_mode: AppsMode) -> Result<Self> {
         let url = Url::parse(public_url)
             .map_err(|e| Error::invalid(format!("server.public_url {public_url:?}: {e}")))?;
         let bad = |why| Err(Error::invalid(format!("server.public_url {public_url:?}: {why}")));
@@ -68,12 +68,9 @@ impl Origins {
         };
         let site_is_loopback = is_loopback_host(&site_host);
         let apps = match apps_mode {
-            "path" => Apps::Paths,
-            "subdomain" => Apps::Hosts { domain: apps_host(apps_domain, site_is_loopback)? },
-            other => {
-                return Err(Error::invalid(format!(
-                    "apps_mode {other:?}: must be subdomain or path"
-                )));
+            AppsMode::Path => Apps::Paths,
+            AppsMode::Subdomain => {
+                Apps::Hosts { domain: apps_host(apps_domain, site_is_loopback)? }
             }
         };
         let port = url.port().map(|p| format!(":{p}")).unwrap_or_default();

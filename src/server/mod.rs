@@ -241,7 +241,7 @@ fn addresses(config: &Config, port: u16) -> Result<(Origins, String), StartError
         "" => format!("http://localhost:{port}"),
         url => url.to_owned(),
     };
-    let origins = Origins::new(&address, &config.apps_domain, config.apps_mode.as_str())
+    let origins = Origins::new(&address, &config.apps_domain, config.apps_mode)
         .map_err(|error| StartError::Setting(error.message))?;
     // In one spelling, however the setting has it.
     let public_url = origins.site_origin();

@@ -1,11 +1,14 @@
 //! Which app a host or path names, and the addresses of apps.
 
 use proptest::prelude::*;
-use rookery::pages::origin::{HostMatch, Origins};
+use rookery::{
+    config::AppsMode,
+    pages::origin::{HostMatch, Origins},
+};
 use rookery_actors::AppHosts;
 
 fn local() -> Origins {
-    Origins::new("http://localhost:8080", "", "subdomain").unwrap()
+    Origins::new("http://localhost:8080", "", AppsMode::Subdomain).unwrap()
 }
 
 fn app(slug: &str) -> HostMatch {
@@ -44,7 +47,8 @@ fn out_of_the_box_apps_live_below_localhost() {
 
 #[test]
 fn in_production_apps_live_below_their_domain() {
-    let origins = Origins::new("https://rookery.example", "Apps.Example", "subdomain").unwrap();
+    let origins =
+        Origins::new("https://rookery.example", "Apps.Example", AppsMode::Subdomain).unwrap();
     assert!(origins.is_https());
     assert_eq!(origins.app_url("abc"), "https://abc.apps.example/");
     assert_eq!(origins.classify("abc.apps.example"), app("abc"));
@@ -104,7 +108,7 @@ fn what_is_not_strictly_a_host_is_unknown() {
 
 #[test]
 fn in_path_mode_apps_live_below_the_site() {
-    let origins = Origins::new("https://rookery.example", "", "path").unwrap();
+    let origins = Origins::new("https://rookery.example", "", AppsMode::Path).unwrap();
     assert!(origins.is_path_mode());
     assert_eq!(origins.app_hosts(), AppHosts::Site("rookery.example".to_owned()));
     assert_eq!(origins.app_url("abc"), "https://rookery.example/a/abc/");
@@ -122,18 +126,17 @@ fn in_path_mode_apps_live_below_the_site() {
 
 #[test]
 fn a_wrong_setting_is_refused_by_its_name() {
-    for (url, domain, mode, names) in [
-        ("localhost:8080", "", "subdomain", "server.public_url"),
-        ("ftp://x.example", "a.example", "subdomain", "server.public_url"),
-        ("https://x.example/base", "a.example", "subdomain", "server.public_url"),
-        ("https://u:p@x.example", "a.example", "subdomain", "server.public_url"),
-        ("https://x.example/?q", "a.example", "subdomain", "server.public_url"),
-        ("https://x.example", "", "subdomain", "apps_domain"),
-        ("https://x.example", "127.0.0.1", "subdomain", "apps_domain"),
-        ("https://x.example", "a b", "subdomain", "apps_domain"),
-        ("https://x.example", "a.example", "host", "apps_mode"),
+    for (url, domain, names) in [
+        ("localhost:8080", "", "server.public_url"),
+        ("ftp://x.example", "a.example", "server.public_url"),
+        ("https://x.example/base", "a.example", "server.public_url"),
+        ("https://u:p@x.example", "a.example", "server.public_url"),
+        ("https://x.example/?q", "a.example", "server.public_url"),
+        ("https://x.example", "", "apps_domain"),
+        ("https://x.example", "127.0.0.1", "apps_domain"),
+        ("https://x.example", "a b", "apps_domain"),
     ] {
-        let error = Origins::new(url, domain, mode).unwrap_err();
+        let error = Origins::new(url, domain, AppsMode::Subdomain).unwrap_err();
         assert!(error.message.contains(names), "{error}");
     }
 }
@@ -142,7 +145,7 @@ proptest! {
     #[test]
     fn every_slug_finds_its_way_back(slug in "[a-z0-9][a-z0-9-]{1,61}[a-z0-9]") {
         prop_assume!(rookery_domain::slug::is_well_formed(&slug));
-        for origins in [local(), Origins::new("https://s.example", "a.example", "subdomain").unwrap()] {
+        for origins in [local(), Origins::new("https://s.example", "a.example", AppsMode::Subdomain).unwrap()] {
             let url = url::Url::parse(&origins.app_url(&slug)).unwrap();
             prop_assert_eq!(origins.classify(url.authority()), app(&slug));
         }
