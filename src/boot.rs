@@ -17,9 +17,7 @@ use rookery_actors::{
     store::SqlStore,
 };
 use rookery_domain::{Error, app::AppRecord, principal::Caller, sealed::ServerKey, time::Clock};
-use rookery_storage::{
-    Db, StorageError, StorageOptions, Writer, WriterOptions, commit::Epoch, faults::Faults,
-};
+use rookery_storage::{Db, StorageError, StorageOptions, Writer, WriterOptions, commit::Epoch};
 use secrecy::ExposeSecret as _;
 use tokio::runtime::Handle;
 
@@ -129,23 +127,20 @@ pub struct Rooms {
 }
 
 impl Rooms {
-    /// Opens everything. `hosts` are those that apps are served at; `faults` go wrong in commits, in
-    /// tests.
+    /// Opens everything.
     ///
     /// # Errors
     /// [`BootError`], one line that says what is wrong.
     pub async fn open(
         config: &Config,
         clock: &Clock,
-        hosts: AppHosts,
-        faults: Faults,
-        timed_rounds: bool,
+        writing: WriterOptions,
+        running: RuntimeOptions,
     ) -> Result<Self, BootError> {
         let db = Db::connect(&storage(config)).await.map_err(|error| unopened(config, error))?;
         let epoch = db.next_epoch().await.map_err(|error| unopened(config, error))?;
         let threads = CommitThreads::start().map_err(BootError::Threads)?;
-        let options = WriterOptions { faults, ..WriterOptions::default() };
-        let writer = threads.writer(&db, epoch, options)?;
+        let writer = threads.writer(&db, epoch, writing)?;
         writer.connected().await.map_err(|error| unopened(config, error))?;
         if make_key(config)? && epoch > Epoch::FIRST {
             tracing::warn!(
@@ -154,8 +149,7 @@ impl Rooms {
             );
         }
         let key = server_key(config)?;
-        let options = RuntimeOptions { timed_rounds, ..runtime(config, hosts) };
-        Self::open_with(Ground { key, db, writer, threads }, config, clock, options).await
+        Self::open_with(Ground { key, db, writer, threads }, config, clock, running).await
     }
 
     /// Opens everything beside the server of this database, if one runs, and takes nothing over from

@@ -9,9 +9,9 @@ mod stream;
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
-use rookery_actors::REQUEST_TIMEOUT;
+use rookery_actors::{REQUEST_TIMEOUT, RuntimeOptions};
 use rookery_domain::{Timestamp, time::Clock};
-use rookery_storage::{faults::Faults, offload::Offload};
+use rookery_storage::{WriterOptions, faults::Faults, offload::Offload};
 use tokio::{
     net::TcpListener,
     task::JoinHandle,
@@ -150,8 +150,10 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let siteverify = Siteverify::of(&config)?.map(Arc::new);
     let custom_domains = CustomDomains::of(&config, &origins)?.map(Arc::new);
     let traces = Traces::start(&config.traces).map_err(StartError::Setting)?;
-    let (hosts, timed_rounds) = (origins.app_hosts(), hooks.timed_rounds);
-    let rooms = Rooms::open(&config, &hooks.clock, hosts, hooks.faults, timed_rounds).await?;
+    let writing = WriterOptions { faults: hooks.faults, ..WriterOptions::default() };
+    let running = boot::runtime(&config, origins.app_hosts());
+    let running = RuntimeOptions { timed_rounds: hooks.timed_rounds, ..running };
+    let rooms = Rooms::open(&config, &hooks.clock, writing, running).await?;
     let drain = CancellationToken::new();
     let push = Push::start(&config, &public_url, &rooms, &hooks.clock, drain.clone()).await?;
     let directory = rooms.directory.clone();
