@@ -134,6 +134,12 @@ impl AppRecord {
         self.status != AppStatus::Live && self.purge_at.is_some_and(|end| end <= now)
     }
 
+    /// Until when migration mode is on, where it is at `now`.
+    #[must_use]
+    pub fn migrates_until(&self, now: Timestamp) -> Option<Timestamp> {
+        self.migration_until.filter(|until| *until > now)
+    }
+
     /// Changes who reaches the app. `share`, a new token, is used when this makes the app `link`;
     /// leaving `link` clears the token.
     pub fn set_visibility(&mut self, visibility: Visibility, share: Option<ShareToken>) {

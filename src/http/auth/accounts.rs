@@ -32,6 +32,6 @@ impl Authenticator for Directory {
 
     fn verified_email(&self, human: HumanId) -> Option<String> {
         let human = self.human(human).ok().flatten()?;
-        human.email_verified_at.and(human.email.clone())
+        human.proven_email().map(str::to_owned)
     }
 }

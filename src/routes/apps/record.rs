@@ -97,7 +97,7 @@ impl MigrationModeBody {
     /// That of the app with this record.
     #[must_use]
     pub fn of(record: &AppRecord, now: Timestamp) -> Self {
-        let until = record.migration_until.filter(|until| *until > now);
+        let until = record.migrates_until(now);
         Self { on: until.is_some(), until }
     }
 }

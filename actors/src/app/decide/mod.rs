@@ -219,7 +219,7 @@ impl Decision<'_> {
     fn silent(&self) -> bool {
         self.standing.is_owner()
             && !self.caller.is_system()
-            && self.working.root.record.migration_until.is_some_and(|until| until > self.now)
+            && self.working.root.record.migrates_until(self.now).is_some()
     }
 
     /// `row_schema_violation` with the failing paths.
