@@ -123,7 +123,7 @@ impl Control {
         drop(root);
         let invited = directory.invite(email).await?;
         let human = invited.human.id;
-        Ok((invited, Op::App(AppOp::Access(AccessOp::AddMember { human, custom_role }))))
+        Ok((invited, AccessOp::AddMember { human, custom_role }.into()))
     }
 
     /// Removes a member, and ends its visits; a second time changes nothing.
@@ -216,7 +216,7 @@ async fn end(
     op: AccessOp,
     known: impl Future<Output = std::result::Result<bool, StorageError>>,
 ) -> Result<bool> {
-    match app.apply(caller, Op::App(AppOp::Access(op))).await {
+    match app.apply(caller, op.into()).await {
         Ok(Reply::Access(AccessReply::Gone)) => Ok(true),
         Ok(other) => Err(other.unexpected()),
         Err(refused) if refused.code == ErrorCode::NotFound => {

@@ -3,10 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use axum::response::Response;
-use rookery_actors::app::{
-    access_ops::{self, AccessOp},
-    message::{AppOp, Op},
-};
+use rookery_actors::app::access_ops::{self, AccessOp};
 use rookery_domain::{
     ErrorCode,
     access::Operation,
@@ -188,7 +185,7 @@ pub async fn create(
         record: CredentialBody::of(credential, None, credential.created_at)
             .with_token(secret.expose().to_owned()),
     };
-    let op = Op::App(AppOp::Access(AccessOp::MintCredential(new)));
+    let op = AccessOp::MintCredential(new).into();
     let what = ["POST credentials", &id.to_string()];
     let request = key.request(caller.principal(), &what, &body);
     answer_once(shown, |kept| app.idempotent(request, kept, caller, op, answered)).await

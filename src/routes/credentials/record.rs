@@ -6,7 +6,7 @@ use rookery_actors::{
     AppHandle,
     app::{
         access_ops::{AccessOp, AccessReply},
-        message::{AppOp, Op, Reply},
+        message::Reply,
     },
 };
 use rookery_domain::{
@@ -154,7 +154,7 @@ pub async fn change(
     id: CredentialId,
     op: AccessOp,
 ) -> Result<CredentialBody> {
-    match app.apply(caller, Op::App(AppOp::Access(op))).await {
+    match app.apply(caller, op.into()).await {
         Ok(Reply::Access(AccessReply::Credential(credential))) => {
             Ok(CredentialBody::answered(&credential, state.clock.now()))
         }

@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use axum::{extract::State, response::Response};
-use rookery_actors::app::{
-    access_ops::AccessOp,
-    message::{AppOp, Op},
-};
+use rookery_actors::app::access_ops::AccessOp;
 use rookery_domain::{
     Error, ErrorCode, Result,
     credentials::{Credential, OVERLAP_S_DEFAULT, OVERLAP_S_MAX},
@@ -76,8 +73,7 @@ pub async fn rotate(
     let AppOwner { app, caller, .. } = owner;
     let secret = Secret::generate(SecretKind::Credential, &mut rand::rng());
     let overlap_s = body.overlap_s.unwrap_or(OVERLAP_S_DEFAULT);
-    let rotation = AccessOp::RotateCredential { id, token: (&secret).into(), overlap_s };
-    let op = Op::App(AppOp::Access(rotation));
+    let op = AccessOp::RotateCredential { id, token: (&secret).into(), overlap_s }.into();
     let now = state.clock.now();
     let shown = move |credential: &Arc<Credential>| Answer {
         location: None,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{extract::State, response::Response};
 use rookery_actors::app::{
     access_ops::{self, AccessOp, AccessReply, NamedRole},
-    message::{AppOp, Op, Reply},
+    message::Reply,
 };
 use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
@@ -107,7 +107,7 @@ pub async fn create(
         Reply::Access(AccessReply::Grant(grant)) => Some(grant.clone()),
         _ => None,
     };
-    let op = Op::App(AppOp::Access(AccessOp::MintGrant(new)));
+    let op = AccessOp::MintGrant(new).into();
     let request = key.request(caller.principal(), &["POST grants", &id.to_string()], &body);
     answer_once(shown, |kept| app.idempotent(request, kept, caller, op, made)).await
 }

@@ -3,7 +3,7 @@
 use axum::{Json, extract::State};
 use rookery_actors::app::{
     access_ops::{AccessOp, AccessReply},
-    message::{AppOp, Op, Reply},
+    message::Reply,
 };
 use rookery_domain::{Error, ErrorCode, id::HumanId};
 use serde::Deserialize;
@@ -53,8 +53,8 @@ pub async fn update(
 ) -> ApiResult<Json<MemberBody>> {
     let AppOwner { app, caller, .. } = owner;
     let custom_role = body.custom_role.map(|name| named_role(&name, &bytes));
-    let op = Op::App(AppOp::Access(AccessOp::SetMemberRole { human, custom_role }));
-    match app.apply(caller, op).await? {
+    let op = AccessOp::SetMemberRole { human, custom_role };
+    match app.apply(caller, op.into()).await? {
         Reply::Access(AccessReply::Member(member)) => {
             Ok(Json(MemberBody::of(&state, &member).map_err(Error::after_change)?))
         }

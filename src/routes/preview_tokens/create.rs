@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{extract::State, response::Response};
 use rookery_actors::app::{
     access_ops::{self, AccessOp, AccessReply},
-    message::{AppOp, Op, Reply},
+    message::Reply,
 };
 use rookery_domain::{
     ErrorCode, Timestamp,
@@ -79,7 +79,7 @@ pub async fn create(
         Reply::Access(AccessReply::Preview(preview)) => Some(preview.clone()),
         _ => None,
     };
-    let op = Op::App(AppOp::Access(AccessOp::MintPreview(new)));
+    let op = AccessOp::MintPreview(new).into();
     let what = ["POST preview-tokens", &id.to_string()];
     let request = key.request(caller.principal(), &what, &body);
     answer_once(shown, |kept| app.idempotent(request, kept, caller, op, made)).await

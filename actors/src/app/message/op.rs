@@ -173,6 +173,12 @@ pub struct RowTarget {
     pub if_match: Option<IfMatch>,
 }
 
+impl From<AccessOp> for Op {
+    fn from(op: AccessOp) -> Self {
+        Self::App(AppOp::Access(op))
+    }
+}
+
 /// An operation on the app as a whole. The owner's routes and the workers send these.
 #[derive(Debug, Clone)]
 pub enum AppOp {
