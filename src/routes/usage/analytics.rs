@@ -12,7 +12,7 @@ use rookery_storage::meters::read::{Seen, SourceSum};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{DAYS_DEFAULT, DAYS_MAX, Days, WindowBody, window};
+use super::{BY_DAY, Days, WindowBody};
 use crate::{
     error::ApiResult,
     http::{
@@ -26,18 +26,12 @@ use crate::{
 pub const ERRORS: &[ErrorCode] = &[];
 
 /// Views and visitors.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Default, Serialize, ToSchema)]
 pub struct SeenBody {
     /// Page views.
     pageviews: u64,
     /// Different visitors.
     uniques: u64,
-}
-
-impl From<(u64, u64)> for SeenBody {
-    fn from((pageviews, uniques): (u64, u64)) -> Self {
-        Self { pageviews, uniques }
-    }
 }
 
 /// A day.
@@ -125,7 +119,7 @@ pub async fn analytics(
     State(state): State<AppState>,
     StrictQuery(query): StrictQuery<Days>,
 ) -> ApiResult<Json<AnalyticsBody>> {
-    let window = window(state.clock.now(), query.days, DAYS_DEFAULT, DAYS_MAX)?;
+    let window = BY_DAY.window(state.clock.now(), query.days)?;
     let found = state.rooms.control().analytics(&member.app, window).await?;
     Ok(Json(AnalyticsBody::new(window, found)))
 }
@@ -133,15 +127,15 @@ pub async fn analytics(
 impl AnalyticsBody {
     fn new(window: Window, found: Analytics) -> Self {
         let (days, hours) = (by_period(&found.days), by_period(&found.hours));
-        let of = |seen: &BTreeMap<i32, (u64, u64)>, period: i32| {
-            SeenBody::from(seen.get(&period).copied().unwrap_or_default())
+        let of = |seen: &BTreeMap<i32, SeenBody>, period: i32| {
+            seen.get(&period).copied().unwrap_or_default()
         };
         let day = |day| SeenDayBody { date: date(day), seen: of(&days, day) };
         let hour = |hour| SeenHourBody { starts_at: start_of_hour(hour), seen: of(&hours, hour) };
-        let share = |one: &SourceSum| SeenBody::from((one.page_views, one.visitors));
+        let share = |one: &SourceSum| SeenBody { pageviews: one.page_views, uniques: one.visitors };
         Self {
             window: window.into(),
-            totals: (found.page_views, found.visitors).into(),
+            totals: SeenBody { pageviews: found.page_views, uniques: found.visitors },
             by_day: window.days().map(day).collect(),
             by_hour: (found.first_hour..=found.last_hour).map(hour).collect(),
             by_country: found
@@ -158,6 +152,7 @@ impl AnalyticsBody {
     }
 }
 
-fn by_period(seen: &[Seen]) -> BTreeMap<i32, (u64, u64)> {
-    seen.iter().map(|one| (one.period, (one.page_views, one.visitors))).collect()
+fn by_period(seen: &[Seen]) -> BTreeMap<i32, SeenBody> {
+    let body = |one: &Seen| SeenBody { pageviews: one.page_views, uniques: one.visitors };
+    seen.iter().map(|one| (one.period, body(one))).collect()
 }

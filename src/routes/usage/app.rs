@@ -5,7 +5,7 @@ use rookery_domain::ErrorCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{DAYS_DEFAULT, DAYS_MAX, DayBody, Days, FlowBody, WindowBody, days, total, window};
+use super::{BY_DAY, DayBody, Days, FlowBody, WindowBody, days, total};
 use crate::{
     error::ApiResult,
     http::{
@@ -45,7 +45,7 @@ pub async fn app_usage(
     State(state): State<AppState>,
     StrictQuery(query): StrictQuery<Days>,
 ) -> ApiResult<Json<AppUsageBody>> {
-    let window = window(state.clock.now(), query.days, DAYS_DEFAULT, DAYS_MAX)?;
+    let window = BY_DAY.window(state.clock.now(), query.days)?;
     let stored = state.rooms.control().usage(&member.app, window).await?;
     Ok(Json(AppUsageBody {
         window: window.into(),

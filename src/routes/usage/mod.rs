@@ -18,10 +18,26 @@ use rookery_domain::{
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// Days of a report where the caller does not say.
-const DAYS_DEFAULT: u16 = 30;
-/// Days that a report goes back at most.
-const DAYS_MAX: u16 = 366;
+/// How many days reports go back.
+struct Reach {
+    /// Where the caller does not say.
+    default: u16,
+    max: u16,
+}
+
+/// That of reports day by day.
+const BY_DAY: Reach = Reach { default: 30, max: 366 };
+
+impl Reach {
+    /// The days of a report at `now`.
+    fn window(&self, now: Timestamp, days: Option<u16>) -> Result<Window> {
+        let Self { default, max } = *self;
+        match days.unwrap_or(default) {
+            days if (1..=max).contains(&days) => Ok(Window::ending(now, days)),
+            _ => Err(Error::parameter(Parameter::Days, format_args!("must be 1 to {max}"))),
+        }
+    }
+}
 
 /// Which days.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -31,14 +47,6 @@ pub struct Days {
     /// Days back from now, 1 to 366, today (UTC) included; 30 when left out.
     #[param(minimum = 1, maximum = 366)]
     days: Option<u16>,
-}
-
-/// Checks a number of days.
-fn window(now: Timestamp, days: Option<u16>, default: u16, max: u16) -> Result<Window> {
-    match days.unwrap_or(default) {
-        days if (1..=max).contains(&days) => Ok(Window::ending(now, days)),
-        _ => Err(Error::parameter(Parameter::Days, format_args!("must be 1 to {max}"))),
-    }
 }
 
 /// The days that a report is about.

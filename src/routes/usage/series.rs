@@ -10,7 +10,7 @@ use rookery_domain::{
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{DAYS_DEFAULT, DAYS_MAX, DayBody, FlowBody, MonthBody, WindowBody, days, window};
+use super::{BY_DAY, DayBody, FlowBody, MonthBody, Reach, WindowBody, days};
 use crate::{
     error::ApiResult,
     http::{auth::permission::HumanSession, params::StrictQuery},
@@ -20,10 +20,8 @@ use crate::{
 /// Errors of this route.
 pub const ERRORS: &[ErrorCode] = &[];
 
-/// Days of an hourly series where the caller does not say.
-const HOURLY_DAYS_DEFAULT: u16 = 2;
-/// Days that an hourly series goes back at most.
-const HOURLY_DAYS_MAX: u16 = 31;
+/// How many days an hourly series goes back.
+const BY_HOUR: Reach = Reach { default: 2, max: 31 };
 
 /// The steps of a series.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -101,12 +99,12 @@ pub async fn series(
     let control = state.rooms.control();
     let (window, series) = match query.granularity {
         Granularity::Day => {
-            let window = window(now, query.days, DAYS_DEFAULT, DAYS_MAX)?;
+            let window = BY_DAY.window(now, query.days)?;
             let stored = control.account_days(caller.human, window).await?;
             (window, days(window, stored).into_iter().map(StepBody::Day).collect())
         }
         Granularity::Hour => {
-            let window = window(now, query.days, HOURLY_DAYS_DEFAULT, HOURLY_DAYS_MAX)?;
+            let window = BY_HOUR.window(now, query.days)?;
             let stored = control.account_hours(caller.human, window).await?;
             (window, hours(window, hour_of(now), stored))
         }
