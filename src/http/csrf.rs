@@ -15,10 +15,18 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// # Errors
 /// `csrf_origin_mismatch`.
 pub fn check(method: &Method, headers: &HeaderMap, public_url: &str) -> Result<(), Error> {
-    if method.is_safe() || from_site(headers, public_url) {
+    if method.is_safe() { Ok(()) } else { require_from(headers, public_url) }
+}
+
+/// Refuses a request, whatever its method, whose `Origin` (or, without one, `Referer`) is not this one.
+///
+/// # Errors
+/// `csrf_origin_mismatch`.
+pub fn require_from(headers: &HeaderMap, origin: &str) -> Result<(), Error> {
+    if is_from(headers, origin) {
         return Ok(());
     }
-    let message = format!("what a browser sends to change something must come from {public_url}");
+    let message = format!("what a browser sends to change something must come from {origin}");
     Err(Error::new(ErrorCode::CsrfOriginMismatch, message))
 }
 
@@ -42,14 +50,16 @@ pub fn is_of_browser(headers: &HeaderMap) -> bool {
     [header::ORIGIN, header::COOKIE, SEC_FETCH_SITE].iter().any(|name| headers.contains_key(name))
 }
 
-fn from_site(headers: &HeaderMap, public_url: &str) -> bool {
+/// Whether the `Origin` of a request (or, without one, its `Referer`) is this one.
+#[must_use]
+pub fn is_from(headers: &HeaderMap, expected: &str) -> bool {
     let name = if headers.contains_key(header::ORIGIN) { header::ORIGIN } else { header::REFERER };
     let Some(sender) = SingleHeader::of(headers, &name).text() else { return false };
     let origin = tuple_origin(sender);
     // A browser writes an origin bare (RFC 6454, section 6.2); only a `Referer` is a whole address.
     let is_bare =
         |origin: &Origin| name == header::REFERER || origin.ascii_serialization() == sender;
-    origin.as_ref().is_some_and(is_bare) && origin == tuple_origin(public_url)
+    origin.as_ref().is_some_and(is_bare) && origin == tuple_origin(expected)
 }
 
 /// Scheme, host and port; `None` for `null` and for addresses that have no such origin, so that

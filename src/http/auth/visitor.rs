@@ -292,7 +292,7 @@ impl FromRequestParts<AppState> for Arriving {
         let names_origin = parts.headers.contains_key(header::ORIGIN);
         if parts.method == Method::POST && names_origin && !state.origins.is_path_mode() {
             // Without a cookie too: another site must not choose who its visitor is here.
-            csrf::check(&parts.method, &parts.headers, &arriving.origin(state))?;
+            csrf::require_from(&parts.headers, &arriving.origin(state))?;
         } else {
             arriving.check_csrf(parts, state)?;
         }

@@ -30,7 +30,7 @@ use crate::{
     },
     ops::view::{POINTS, Part, Row, View, changes},
     pages::shell,
-    routes::site::{FORM_BYTES_MAX, form},
+    routes::site::form,
     state::AppState,
 };
 
@@ -176,7 +176,7 @@ pub async fn act(
     Path(id): Path<String>,
     body: Body,
 ) -> ApiResult<Response> {
-    let form: Form = form(&state, &headers, client.address, body, FORM_BYTES_MAX).await?;
+    let form: Form = form(&state, &headers, client.address, body).await?;
     let done = match form.action.parse::<Action>() {
         Ok(action) => act::run(&state, &id, action, &form.reason).await.map(|_| action),
         Err(error) => Err(error.into()),

@@ -52,7 +52,7 @@ use crate::{
 };
 
 /// Bytes of a form of the site, unless it carries rows.
-pub(crate) const FORM_BYTES_MAX: usize = 8 << 10;
+const FORM_BYTES_MAX: usize = 8 << 10;
 
 /// Who looks at a page, if somebody is signed in. A session that has ended is nobody's.
 pub(in crate::routes) fn visitor(
@@ -141,7 +141,6 @@ pub(in crate::routes) async fn form<T: DeserializeOwned>(
     headers: &HeaderMap,
     address: IpAddr,
     body: Body,
-    bytes_max: usize,
 ) -> Result<T> {
-    form_fields(&form_text(state, headers, address, body, bytes_max).await?)
+    form_fields(&form_text(state, headers, address, body, FORM_BYTES_MAX).await?)
 }

@@ -1,7 +1,7 @@
 //! `/sign-in`: asks for an address and mails a link there.
 
 use axum::{body::Body, extract::State, response::Response};
-use http::{HeaderMap, Method, StatusCode, header};
+use http::{HeaderMap, StatusCode, header};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rookery_actors::{Directory, directory::MailedLink};
 use rookery_domain::{Error, ErrorCode, Result, email::Email, redirect::ReturnPath, slug};
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use url::form_urlencoded::Serializer;
 
 use super::{
-    FORM_BYTES_MAX, form, frame,
+    form, frame,
     notice::{self, Done},
     page_context::go,
     see_other, show, visitor,
@@ -141,9 +141,9 @@ pub async fn submit(
     body: Body,
 ) -> ApiResult<Response> {
     if csrf::is_of_browser(&headers) && !comes_from_here(&headers, &state) {
-        csrf::check(&Method::POST, &headers, &state.public_url)?;
+        csrf::require_from(&headers, &state.public_url)?;
     }
-    let form: Form = form(&state, &headers, client.address, body, FORM_BYTES_MAX).await?;
+    let form: Form = form(&state, &headers, client.address, body).await?;
     let path = return_path(form.redirect_to.as_deref())?;
     let parsed = Email::parse(&form.email);
     let again = |status, why| {
@@ -182,8 +182,7 @@ fn comes_from_here(headers: &HeaderMap, state: &Shared) -> bool {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let host = host.filter(|host| state.origins.classify(host) == HostMatch::Site);
     let scheme = if state.is_https() { "https" } else { "http" };
-    let check = |host| csrf::check(&Method::POST, headers, &format!("{scheme}://{host}"));
-    host.is_some_and(|host| check(host).is_ok())
+    host.is_some_and(|host| csrf::is_from(headers, &format!("{scheme}://{host}")))
 }
 
 /// Says that a link is on its way, to whom a form has sent one.

@@ -17,7 +17,7 @@ pub mod share;
 pub mod sign_in;
 
 use axum::response::Response;
-use http::{HeaderMap, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderValue, header};
 use rookery_actors::directory::{Arrival, Visit};
 use rookery_domain::{ErrorCode, Result, access::Tier};
 
@@ -61,7 +61,7 @@ async fn insider(arriving: &Arriving, headers: &HeaderMap) -> Result<Option<Insi
 /// What a form that uses a link asks: that the app's state lets visitors in, and that a page of this very
 /// origin sent it. Without a cookie too: another site must not choose who its visitor is here.
 fn asked_here(arriving: &Arriving, state: &AppState, headers: &HeaderMap) -> Result<()> {
-    csrf::check(&Method::POST, headers, &arriving.origin(state))?;
+    csrf::require_from(headers, &arriving.origin(state))?;
     arriving.check_live()
 }
 
