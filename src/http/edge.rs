@@ -305,8 +305,8 @@ impl Edge {
         if let Some(request) = &passing.cookies {
             cookie::session::renew(request, response.headers_mut(), &self.state);
         }
-        if passing.is_app {
-            headers::write_app(response, self.state.origins.is_path_mode());
+        if passing.is_app && self.state.origins.is_path_mode() {
+            headers::open_to_strangers(response);
         }
         if let Some(base) = &passing.base {
             headers::lead_below(base, response);
@@ -321,8 +321,15 @@ impl Edge {
             *response.version_mut() = Version::HTTP_10;
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
-        let (is_private, is_https) = (passing.is_private(), self.state.is_https());
-        headers::write(response, passing.request_id.clone(), is_private, is_https);
+        headers::write(response, passing.request_id.clone());
+        if passing.is_private() {
+            headers::keep_unstored(response.headers_mut());
+        } else {
+            headers::fence_page(response.headers_mut());
+        }
+        if self.state.is_https() {
+            headers::require_https(response.headers_mut());
+        }
     }
 
     /// The figures, the trace and the log of a request.

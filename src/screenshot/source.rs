@@ -18,7 +18,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use super::browser::{Answer, PageSource, Served};
 use crate::{
-    http::{client::RequestContext, edge::headers::write_app},
+    http::{client::RequestContext, edge::headers::open_to_strangers},
     router,
     routes::page,
     state::AppState,
@@ -88,7 +88,9 @@ impl AppSource {
         });
         let mut response = self.participants.clone().call(request).await.ok()?;
         self.state.envelope.seal(&mut response, &request_id);
-        write_app(&mut response, self.state.origins.is_path_mode());
+        if self.state.origins.is_path_mode() {
+            open_to_strangers(&mut response);
+        }
         Some(response)
     }
 

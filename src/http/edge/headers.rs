@@ -2,7 +2,7 @@
 //! handler's own value stays.
 
 use axum::response::Response;
-use http::{HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 /// Policy of the site's own pages: nothing but same-origin styles and images, no script at all.
 const PAGE_CSP: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; \
@@ -27,14 +27,12 @@ const READABLE: &str = "etag, idempotent-replayed, location, ratelimit, ratelimi
 #[derive(Debug, Clone, Copy)]
 pub struct Withheld;
 
-/// Writes what every answer of an app's origin has. In path mode an app's page is a stranger to its
-/// own address, so its app answers strangers, as far as nothing depends on a cookie.
-pub fn write_app(response: &mut Response, path_mode: bool) {
+/// Lets strangers read an app's answer, as far as nothing depends on a cookie: in path mode an app's page
+/// is a stranger to its own address.
+pub fn open_to_strangers(response: &mut Response) {
     let is_withheld = response.extensions().get::<Withheld>().is_some();
     let headers = response.headers_mut();
-    if !path_mode {
-        headers.entry(CROSS_ORIGIN_RESOURCE_POLICY).or_insert(SAME_ORIGIN);
-    } else if is_withheld {
+    if is_withheld {
         headers.insert(CROSS_ORIGIN_RESOURCE_POLICY, SAME_ORIGIN);
         headers.remove(header::ACCESS_CONTROL_ALLOW_ORIGIN);
     } else {
@@ -60,9 +58,8 @@ pub fn lead_below(base: &str, response: &mut Response) {
     }
 }
 
-/// Writes what every answer has: no page of another origin embeds it, unless it says so. A `private`
-/// one (the API's) is never stored, unless it says so; any other gets the rails of a page.
-pub fn write(response: &mut Response, request_id: HeaderValue, private: bool, https: bool) {
+/// Writes what every answer has: no page of another origin embeds it, unless it says so.
+pub fn write(response: &mut Response, request_id: HeaderValue) {
     let is_unauthorized = response.status() == StatusCode::UNAUTHORIZED;
     let headers = response.headers_mut();
     headers.insert(crate::http::edge::request_id::HEADER, request_id);
@@ -73,15 +70,20 @@ pub fn write(response: &mut Response, request_id: HeaderValue, private: bool, ht
         // Envelope or page (RFC 9110, 15.5.2).
         headers.append(header::WWW_AUTHENTICATE, HeaderValue::from_static(BEARER));
     }
-    if private {
-        headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    } else {
-        headers
-            .entry(header::CONTENT_SECURITY_POLICY)
-            .or_insert(HeaderValue::from_static(PAGE_CSP));
-        headers.entry(header::REFERRER_POLICY).or_insert(HeaderValue::from_static("no-referrer"));
-    }
-    if https {
-        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(HSTS));
-    }
+}
+
+/// Has an answer of the API never stored, unless it says so.
+pub fn keep_unstored(headers: &mut HeaderMap) {
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+}
+
+/// Puts the rails of a page around an answer, where it has none of its own.
+pub fn fence_page(headers: &mut HeaderMap) {
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(PAGE_CSP));
+    headers.entry(header::REFERRER_POLICY).or_insert(HeaderValue::from_static("no-referrer"));
+}
+
+/// Has browsers ask over https alone from now on.
+pub fn require_https(headers: &mut HeaderMap) {
+    headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(HSTS));
 }
