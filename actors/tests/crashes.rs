@@ -7,7 +7,7 @@ use rookery_actors::{
     app::message::{AppOp, Op},
     supervision::policy::{CrashStreak, Verdict},
 };
-use rookery_domain::{ErrorCode, manifest::Visibility};
+use rookery_domain::{ErrorCode, field_patch::FieldPatch, manifest::Visibility};
 use rookery_testkit::until;
 
 use crate::support::{Bench, Fate, asleep, expect_panics, paused};
@@ -137,7 +137,12 @@ fn an_app_that_must_not_start_is_found_as_its_last_commit_left_it() {
             let public = crashes % 2 == 1;
             let visibility = if public { Visibility::Public } else { Visibility::Private };
             let (share, timezone) = (None, None);
-            let op = AppOp::Settings { visibility: Some(visibility), share, timezone, org: None };
+            let op = AppOp::Settings {
+                visibility: Some(visibility),
+                share,
+                timezone,
+                org: FieldPatch::Keep,
+            };
             let (lost, ()) = tokio::join!(app.apply(bench.caller.clone(), Op::App(op)), async {
                 bench.until_held().await;
                 app.inject_panic();

@@ -7,7 +7,8 @@ use rookery_actors::{
     app::message::{AppOp, Op},
 };
 use rookery_domain::{
-    ErrorCode, app::AppRecord, id::ParticipantId, manifest::Visibility, principal::Caller,
+    ErrorCode, app::AppRecord, field_patch::FieldPatch, id::ParticipantId, manifest::Visibility,
+    principal::Caller,
 };
 use rookery_testkit::until;
 
@@ -119,7 +120,7 @@ fn budget_stays_spent(from: &str, to: &str) {
 
         bench.store.hold();
         let timezone = Some(to.into());
-        let op = AppOp::Settings { visibility: None, share: None, timezone, org: None };
+        let op = AppOp::Settings { visibility: None, share: None, timezone, org: FieldPatch::Keep };
         let moving = app.apply(bench.caller.clone(), Op::App(op));
         let (moved, _, ()) = tokio::join!(moving, visit("second"), async {
             until("a group with the writer", || bench.store.held() == 1).await;

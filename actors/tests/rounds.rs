@@ -10,6 +10,7 @@ use rookery_actors::{
 use rookery_domain::{
     app::{AppRecord, AppStatus},
     event::{Event, EventType},
+    field_patch::FieldPatch,
     idempotency::{IdempotentRequest, KEPT_FOR_S, StoredResponse},
     limits::Limits,
     retention::RetentionPatch,
@@ -146,8 +147,8 @@ async fn an_app_is_looked_at_for_retention_while_its_manifest_or_its_owner_bound
         house.deploy(&app, text).await;
         assert_eq!(found().await, expected);
     }
-    for (max_rows, expected) in [(Some(9), 2), (None, 1)] {
-        let patch = RetentionPatch { max_age_days: None, max_rows: Some(max_rows) };
+    for (max_rows, expected) in [(FieldPatch::Set(9), 2), (FieldPatch::Clear, 1)] {
+        let patch = RetentionPatch { max_age_days: FieldPatch::Keep, max_rows };
         let op = AppOp::Retention { collection: "entries".into(), patch };
         app.apply(house.caller.clone(), Op::App(op)).await.unwrap();
         assert_eq!(found().await, expected);

@@ -8,7 +8,9 @@ use rookery_actors::{
     feed::FeedQuery,
     observe::hot::{Measure, Window},
 };
-use rookery_domain::{ErrorCode, app::AppRecord, id::AppId, manifest::Visibility};
+use rookery_domain::{
+    ErrorCode, app::AppRecord, field_patch::FieldPatch, id::AppId, manifest::Visibility,
+};
 use rookery_testkit::until;
 
 use crate::support::{
@@ -235,7 +237,8 @@ fn whoever_finds_an_app_after_a_lost_outcome_finds_what_it_turned_out_to_be() {
                 let bench = Bench::start().await;
                 let app = bench.app().await;
                 let (visibility, share) = (Some(Visibility::Public), None);
-                let op = AppOp::Settings { visibility, share, timezone: None, org: None };
+                let op =
+                    AppOp::Settings { visibility, share, timezone: None, org: FieldPatch::Keep };
                 bench.store.hold();
                 let (unknown, ()) =
                     tokio::join!(app.apply(bench.caller.clone(), Op::App(op)), async {

@@ -22,6 +22,7 @@ pub mod email;
 pub mod error;
 pub mod event;
 pub mod expiry;
+pub mod field_patch;
 pub mod grants;
 pub mod human_name;
 pub mod id;

@@ -6,6 +6,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use crate::{
     Error, Result, Timestamp,
+    field_patch::FieldPatch,
     manifest::{Collection, Manifest, Retention},
     time::DAY_S,
 };
@@ -62,13 +63,13 @@ fn check(bounds: Retention) -> Result<()> {
     Ok(())
 }
 
-/// What a retention `PATCH` says: an absent axis stays, `Some(None)` clears the owner's override.
+/// What a retention `PATCH` says of the owner's override.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RetentionPatch {
     /// The age axis, in days.
-    pub max_age_days: Option<Option<u32>>,
+    pub max_age_days: FieldPatch<u32>,
     /// The row axis.
-    pub max_rows: Option<Option<u64>>,
+    pub max_rows: FieldPatch<u64>,
 }
 
 impl RetentionPatch {
@@ -78,8 +79,8 @@ impl RetentionPatch {
     /// `invalid_request` that names the axis out of bounds.
     pub fn apply(self, owner: Retention) -> Result<Retention> {
         let patched = Retention {
-            max_age_days: self.max_age_days.unwrap_or(owner.max_age_days),
-            max_rows: self.max_rows.unwrap_or(owner.max_rows),
+            max_age_days: self.max_age_days.apply(owner.max_age_days),
+            max_rows: self.max_rows.apply(owner.max_rows),
         };
         check(patched)?;
         Ok(patched)

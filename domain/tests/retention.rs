@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use rookery_domain::{
     ErrorCode, Timestamp,
+    field_patch::FieldPatch::{Clear, Keep, Set},
     manifest::Retention,
     retention::{self, RetentionPatch},
     time::DAY_S,
@@ -63,17 +64,17 @@ fn a_patch_sets_clears_and_leaves_axes() {
     let owner = bounds(7, 10);
     let patch = |max_age_days, max_rows| RetentionPatch { max_age_days, max_rows };
     for (patch, expected) in [
-        (patch(None, None), owner),
-        (patch(Some(None), None), bounds(None, 10)),
-        (patch(None, Some(Some(20))), bounds(7, 20)),
-        (patch(Some(Some(1)), Some(None)), bounds(1, None)),
+        (patch(Keep, Keep), owner),
+        (patch(Clear, Keep), bounds(None, 10)),
+        (patch(Keep, Set(20)), bounds(7, 20)),
+        (patch(Set(1), Clear), bounds(1, None)),
     ] {
         assert_eq!(patch.apply(owner), Ok(expected), "{patch:?}");
     }
     for (patch, axis) in [
-        (patch(Some(Some(0)), None), "max_age_days"),
-        (patch(Some(Some(36_501)), None), "max_age_days"),
-        (patch(None, Some(Some(0))), "max_rows"),
+        (patch(Set(0), Keep), "max_age_days"),
+        (patch(Set(36_501), Keep), "max_age_days"),
+        (patch(Keep, Set(0)), "max_rows"),
     ] {
         let error = patch.apply(owner).expect_err(axis);
         assert_eq!(error.code, ErrorCode::InvalidRequest);

@@ -8,6 +8,7 @@ use rookery_actors::{
 };
 use rookery_domain::{
     app::ShareToken,
+    field_patch::FieldPatch,
     id::HumanId,
     manifest::Visibility,
     principal::Caller,
@@ -159,7 +160,7 @@ impl Site<'_> {
             visibility: Some(visibility),
             share: Some(ShareToken { hash: token.hash(), sealed: "sealed".into() }),
             timezone: None,
-            org: None,
+            org: FieldPatch::Keep,
         };
         self.as_owner(op).await;
         (visibility == Visibility::Link).then(|| token.expose().to_owned())

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use rookery_domain::{
-    Result, app::AppRecord, id::OrgId, manifest::Visibility, principal::Caller, timezone::Zone,
+    Result, app::AppRecord, field_patch::FieldPatch, id::OrgId, manifest::Visibility,
+    principal::Caller, timezone::Zone,
 };
 
 use super::Control;
@@ -12,15 +13,15 @@ use crate::{
     registry::AppHandle,
 };
 
-/// Settings to be changed; what is `None` stays.
+/// Settings to be changed; what is not named stays.
 #[derive(Debug, Clone, Default)]
 pub struct SettingsPatch {
     /// Who reaches the app.
     pub visibility: Option<Visibility>,
     /// An IANA name.
     pub timezone: Option<String>,
-    /// The organization that it is to belong to; `Some(None)` for none.
-    pub org: Option<Option<OrgId>>,
+    /// The organization that it is to belong to.
+    pub org: FieldPatch<OrgId>,
 }
 
 impl Control {
@@ -40,7 +41,7 @@ impl Control {
         let zone = timezone.as_deref().map(Zone::parse).transpose()?;
         let timezone = zone.map(|zone| zone.name().into());
         let share = Some(self.share_token(app.id()));
-        if let Some(Some(_)) = org {
+        if let FieldPatch::Set(_) = org {
             // What an admin of this organization offered before the app left it does not come back.
             self.pending_offer(app).await?;
         }

@@ -1,6 +1,6 @@
 //! How members of bodies are read where serde's derived readers know less than the document, or take
-//! more: null apart from absence, a whole number that is written with a fraction, an object that is
-//! no array of its members, a word that is text.
+//! more: a whole number that is written with a fraction, an object that is no array of its members, a
+//! word that is text.
 
 use std::{collections::HashMap, fmt, marker::PhantomData};
 
@@ -13,17 +13,6 @@ use serde::{
     },
 };
 use serde_json::Value;
-
-/// A member whose absence and whose `null` mean different things: with `#[serde(default)]`, `None`
-/// is absent and `Some(None)` is `null`.
-///
-/// # Errors
-/// Those of `T`.
-pub fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Option<T>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
-}
 
 /// By which of its names a body has the member that has two of them: serde does not tell. The first,
 /// where it has none.
@@ -43,7 +32,7 @@ pub fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 }
 
 /// A [whole](json::whole) number from `MIN` to `MAX`, the bounds that the document tells of the member.
-/// `T` is the number's type, which holds them, or an option of it; with `#[serde(default)]` it may be
+/// `T` is the number's type, which holds them, or what may be without it; with `#[serde(default)]` it may be
 /// absent.
 ///
 /// # Errors
@@ -58,22 +47,6 @@ pub fn whole<'de, const MIN: i64, const MAX: i64, T: DeserializeOwned, D: Deseri
         value = number.ok_or_else(refused)?.into();
     }
     T::deserialize(value).map_err(|_| refused())
-}
-
-/// A [`whole`] number whose absence and whose `null` mean different things, as for [`nullable`].
-///
-/// # Errors
-/// As [`whole`].
-pub fn nullable_whole<
-    'de,
-    const MIN: i64,
-    const MAX: i64,
-    T: DeserializeOwned,
-    D: Deserializer<'de>,
->(
-    deserializer: D,
-) -> Result<Option<Option<T>>, D::Error> {
-    whole::<MIN, MAX, _, _>(deserializer).map(Some)
 }
 
 /// The version of a row that a body has seen, within what the document's integers hold; with

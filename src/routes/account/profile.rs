@@ -2,7 +2,9 @@
 
 use axum::{Json, extract::State};
 use rookery_actors::{Directory, directory::Human};
-use rookery_domain::{Error, ErrorCode, Timestamp, human_name::HumanName, id::HumanId};
+use rookery_domain::{
+    Error, ErrorCode, Timestamp, field_patch::FieldPatch, human_name::HumanName, id::HumanId,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -10,7 +12,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::HumanSession,
-        body::{BodyBound, RequestBody, StrictJson, strict::nullable},
+        body::{BodyBound, RequestBody, StrictJson},
     },
     openapi::ids,
     state::AppState,
@@ -72,9 +74,9 @@ impl Profile {
 pub struct ProfilePatch {
     /// The new name, one line of at most 100 characters; null or empty clears it, and an absent
     /// one stays.
-    #[serde(default, deserialize_with = "nullable")]
+    #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 100)]
-    name: Option<Option<String>>,
+    name: FieldPatch<String>,
 }
 
 impl RequestBody for ProfilePatch {
@@ -105,8 +107,12 @@ pub async fn update_profile(
     state: State<AppState>,
     StrictJson(body): StrictJson<ProfilePatch>,
 ) -> ApiResult<Json<Profile>> {
-    let Some(name) = body.name else { return read_profile(caller, state).await };
-    let name = HumanName::parse("name", name.as_deref().unwrap_or_default())?;
+    let name = match body.name {
+        FieldPatch::Keep => return read_profile(caller, state).await,
+        FieldPatch::Clear => String::new(),
+        FieldPatch::Set(name) => name,
+    };
+    let name = HumanName::parse("name", &name)?;
     let human = state.rooms.directory.rename_human(caller.human, name).await?;
     Ok(Json(Profile::of(&state, &human).await.map_err(Error::after_change)?))
 }

@@ -5,6 +5,7 @@ use rookery_actors::{control::SettingsPatch, task::to_the_end};
 use rookery_domain::{
     ErrorCode,
     app::AppRecord,
+    field_patch::FieldPatch,
     id::{HumanId, OrgId},
     manifest::Visibility,
 };
@@ -16,10 +17,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::AppOwner,
-        body::{
-            BodyBound, RequestBody, StrictJson,
-            strict::{nullable, optional_word},
-        },
+        body::{BodyBound, RequestBody, StrictJson, strict::optional_word},
     },
     notices::{self, Deed},
     openapi::{ids, words},
@@ -42,9 +40,9 @@ pub struct UpdateApp {
     timezone: Option<String>,
     /// The organization whose admins shall act as the app's owner; the caller must be one of them.
     /// `null` takes the app out of its organization.
-    #[serde(default, deserialize_with = "nullable")]
+    #[serde(default)]
     #[schema(value_type = Option<ids::OrgId>)]
-    org_id: Option<Option<OrgId>>,
+    org_id: FieldPatch<OrgId>,
 }
 
 impl RequestBody for UpdateApp {

@@ -4,7 +4,8 @@
 use axum::Json;
 use rookery_actors::app::bounds::RetentionState;
 use rookery_domain::{
-    ErrorCode, Result, Timestamp, limits::Limits, manifest::Retention, retention::RetentionPatch,
+    ErrorCode, Result, Timestamp, field_patch::FieldPatch, limits::Limits, manifest::Retention,
+    retention::RetentionPatch,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -14,7 +15,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::{AppOwner, Readable},
-        body::{BodyBound, RequestBody, StrictJson, strict::nullable_whole},
+        body::{BodyBound, RequestBody, StrictJson, strict::whole},
         params::StrictQuery,
     },
 };
@@ -27,13 +28,13 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::CollectionNotFound, ErrorCode::Pay
 #[serde(deny_unknown_fields)]
 pub struct RetentionBody {
     /// Rows older than this many days are pruned, 1 to 36500.
-    #[serde(default, deserialize_with = "nullable_whole::<1, 36_500, _, _>")]
+    #[serde(default, deserialize_with = "whole::<1, 36_500, _, _>")]
     #[schema(value_type = Option<u32>, minimum = 1, maximum = 36_500)]
-    max_age_days: Option<Option<u32>>,
+    max_age_days: FieldPatch<u32>,
     /// The oldest rows beyond this number are pruned, 1 to 1000000000.
-    #[serde(default, deserialize_with = "nullable_whole::<1, 1_000_000_000, _, _>")]
+    #[serde(default, deserialize_with = "whole::<1, 1_000_000_000, _, _>")]
     #[schema(value_type = Option<u64>, minimum = 1, maximum = 1_000_000_000_u64)]
-    max_rows: Option<Option<u64>>,
+    max_rows: FieldPatch<u64>,
 }
 
 impl From<RetentionBody> for RetentionPatch {

@@ -7,6 +7,7 @@ use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
     app::{AppRecord, AppStatus, ShareToken},
     event::EventType,
+    field_patch::FieldPatch,
     id::{HumanId, OrgId},
     manifest::{Retention, Visibility},
     retention::{self, RetentionPatch},
@@ -74,13 +75,11 @@ impl Decision<'_> {
         visibility: Option<Visibility>,
         share: Option<ShareToken>,
         timezone: Option<Arc<str>>,
-        org: Option<Option<OrgId>>,
+        org: FieldPatch<OrgId>,
     ) -> Result<Reply> {
         let mut record = AppRecord::clone(&self.working.root.record);
-        if let Some(org) = org {
-            self.check_org(org)?;
-            record.org = org;
-        }
+        record.org = org.apply(record.org);
+        self.check_org(record.org)?;
         if let Some(visibility) = visibility {
             if record.visibility.admits_less_than(visibility) {
                 record.opened_seq = self.working.root.seq + 1;

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use rookery_domain::{
     app::ShareToken,
     challenge::ChallengeAnswer,
+    field_patch::FieldPatch,
     id::{HumanId, OrgId, ParticipantId, TransferId},
     if_match::IfMatch,
     json::Object,
@@ -192,8 +193,8 @@ pub enum AppOp {
         share: Option<ShareToken>,
         /// New timezone.
         timezone: Option<Arc<str>>,
-        /// The organization that it is to belong to; `Some(None)` for none.
-        org: Option<Option<OrgId>>,
+        /// The organization that it is to belong to.
+        org: FieldPatch<OrgId>,
     },
     /// Give the app to whoever has accepted the offer of it.
     HandOver(Acceptance),
