@@ -119,15 +119,11 @@ impl ReadConditions {
     }
 
     /// Holds the answer's entity tag, if it has one, against both, `If-Match` first (RFC 9110, 13.2.2).
-    /// One that `If-Match` does not name is not sent: `conflict` in the API, as for a write, and 412
-    /// for a `file`.
-    pub fn apply_to(&self, response: &mut Response, file: bool) {
+    /// One that `If-Match` does not name is not sent, but what it is `refused` with.
+    pub fn apply_to(&self, response: &mut Response, refused: impl FnOnce(Error) -> Response) {
         match self.refusal(response) {
             Some(refusal) => {
-                let mut refused = match file {
-                    true => StatusCode::PRECONDITION_FAILED.into_response(),
-                    false => ApiError::from(refusal).into_response(),
-                };
+                let mut refused = refused(refusal);
                 // What the boundary is to know of the answer holds for this one.
                 let mut known = std::mem::take(response.extensions_mut());
                 known.extend(std::mem::take(refused.extensions_mut()));

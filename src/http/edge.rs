@@ -259,7 +259,11 @@ impl Edge {
         app: Option<AppHandle>,
     ) -> Response {
         if let Some(conditions) = &passing.conditions {
-            conditions.apply_to(&mut response, !passing.is_private());
+            conditions.apply_to(&mut response, |refusal| match passing.is_private() {
+                // As for a write.
+                true => ApiError::from(refusal).into_response(),
+                false => StatusCode::PRECONDITION_FAILED.into_response(),
+            });
         }
         let leads_nowhere = matches!(
             response.status(),
