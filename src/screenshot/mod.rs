@@ -83,7 +83,23 @@ pub struct Picture {
     pub is_taken: bool,
 }
 
-type Key = (AppId, u32, Visibility, Size);
+/// Of what a picture is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    app: AppId,
+    version: u32,
+    visibility: Visibility,
+    size: Size,
+}
+
+impl Key {
+    fn of(app: &AppRecord, size: Size) -> Self {
+        Self { app: app.id, version: app.version, visibility: app.visibility, size }
+    }
+}
+
+/// That a picture could not be taken.
+struct FailedLately;
 
 /// All pictures, and who takes them.
 pub struct Screenshots {
@@ -143,16 +159,16 @@ impl Screenshots {
 
     async fn take(&self, state: &AppState, app: &Arc<AppRecord>, size: Size) -> Option<Bytes> {
         self.browser.as_ref()?;
-        let key = (app.id, app.version, app.visibility, size);
+        let key = Key::of(app, size);
         if let Some(known) = self.known(&key) {
-            return known;
+            return known.ok();
         }
         let _admitted = self.admitted.try_acquire().ok()?;
         let turn = tokio::time::timeout(WAIT_MAX, Arc::clone(&self.running).acquire_owned()).await;
         let turn = turn.ok()?.ok()?;
         // Whoever was before may have taken it, or tried to.
         if let Some(known) = self.known(&key) {
-            return known;
+            return known.ok();
         }
         let (state, source) = (state.clone(), AppSource::new(state, Arc::clone(app)));
         // To its end: where who asked has left, the next one would begin anew.
@@ -163,11 +179,11 @@ impl Screenshots {
         picture.await.ok()?
     }
 
-    /// The picture that was taken, or `None` where that failed lately; nothing where neither is so.
-    fn known(&self, key: &Key) -> Option<Option<Bytes>> {
+    /// The picture that was taken, or that this failed; nothing where neither happened lately.
+    fn known(&self, key: &Key) -> Option<Result<Bytes, FailedLately>> {
         match self.taken.get(key) {
-            Some(png) => Some(Some(png)),
-            None => self.failed.contains_key(key).then_some(None),
+            Some(png) => Some(Ok(png)),
+            None => self.failed.contains_key(key).then_some(Err(FailedLately)),
         }
     }
 
@@ -176,15 +192,14 @@ impl Screenshots {
         self.destroyed.fetch_add(1, Ordering::SeqCst);
         for &visibility in Visibility::ALL {
             for size in [Size::Card, Size::Og] {
-                self.taken.invalidate(&(app.id, app.version, visibility, size));
+                self.taken.invalidate(&Key { visibility, ..Key::of(app, size) });
             }
         }
     }
 
     async fn look(&self, source: AppSource, key: Key, stops: &CancellationToken) -> Option<Bytes> {
-        let (app, .., size) = key;
         let destroyed = self.destroyed.load(Ordering::SeqCst);
-        match self.browser.as_ref()?.picture(source, size, stops).await {
+        match self.browser.as_ref()?.picture(source, key.size, stops).await {
             Ok(png) => {
                 self.taken.insert(key, png.clone());
                 if destroyed != self.destroyed.load(Ordering::SeqCst) {
@@ -193,7 +208,7 @@ impl Screenshots {
                 Some(png)
             }
             Err(error) => {
-                tracing::warn!(app.id = %app, %error, "no screenshot was taken");
+                tracing::warn!(app.id = %key.app, %error, "no screenshot was taken");
                 self.failed.insert(key, ());
                 None
             }
