@@ -95,14 +95,14 @@ pub(super) async fn view(
     Said { notice, typed, once }: Said,
 ) -> ApiResult<Response> {
     let (frame, app_page) = AppPage::of_owner(context, id, Tab::Sharing).await?;
-    let trails =
+    let [of_members, of_grants, of_credentials, of_previews] =
         ["members", "grants", "credentials", "previews"].map(|list| CursorTrail::of(context, list));
     let list =
         |trail: &CursorTrail, what: &str| trail.path(&format!("/v1/apps/{id}/{what}"), ITEMS_MAX);
-    let members = list(&trails[0], "members");
-    let grants = list(&trails[1], "grants");
-    let credentials = list(&trails[2], "credentials");
-    let previews = list(&trails[3], "preview-tokens");
+    let members = list(&of_members, "members");
+    let grants = list(&of_grants, "grants");
+    let credentials = list(&of_credentials, "credentials");
+    let previews = list(&of_previews, "preview-tokens");
     let (roles, offer) =
         (format!("/v1/apps/{id}/roles?limit=200"), format!("/v1/apps/{id}/transfer"));
     let api = &context.api;
@@ -128,14 +128,14 @@ pub(super) async fn view(
     let page = SharingPage {
         frame: frame.with(notice),
         app_page,
-        more_members: trails[0].pager("members", &here, members.next_cursor),
+        more_members: of_members.pager("members", &here, members.next_cursor),
         members: members.items,
         roles: roles.items,
-        more_grants: trails[1].pager("grant links", &here, grants.next_cursor),
+        more_grants: of_grants.pager("grant links", &here, grants.next_cursor),
         grants: grants.items,
-        more_previews: trails[3].pager("previews", &here, previews.next_cursor),
+        more_previews: of_previews.pager("previews", &here, previews.next_cursor),
         previews: previews.items,
-        more_credentials: trails[2].pager("credentials", &here, credentials.next_cursor),
+        more_credentials: of_credentials.pager("credentials", &here, credentials.next_cursor),
         credentials: credentials.items,
         offer,
         once,
