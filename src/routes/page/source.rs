@@ -15,7 +15,7 @@ use rookery_actors::{AppHandle, Control, control::PageSource};
 use rookery_domain::{Error, Result, app::AppRecord, id::AppId, manifest::Manifest};
 use rookery_storage::{
     offload::{Offload, Waits},
-    versions::AssetInfo,
+    versions::{Asset, AssetInfo},
 };
 
 use crate::pages::{
@@ -49,21 +49,34 @@ pub struct ReadyPages {
 /// Contents that somebody holds, by the SHA-256 of the file: however many are reading one, it is in memory
 /// once, and no longer than that.
 #[derive(Default)]
-struct Held(Mutex<HashMap<[u8; 32], Weak<[u8]>>>);
+struct Held(Mutex<HashMap<[u8; 32], Weak<Content>>>);
+
+/// What stands apart from its counts, so that a `Weak` of it keeps none of its bytes in memory.
+struct Content(Bytes);
+
+/// A reader's share of a content.
+struct Share(Arc<Content>);
+
+impl AsRef<[u8]> for Share {
+    fn as_ref(&self) -> &[u8] {
+        &self.0.0
+    }
+}
 
 impl Held {
     fn find(&self, file: [u8; 32]) -> Option<Bytes> {
-        self.0.lock().get(&file)?.upgrade().map(Bytes::from_owner)
+        self.0.lock().get(&file)?.upgrade().map(|content| Bytes::from_owner(Share(content)))
     }
 
-    fn keep(&self, file: [u8; 32], content: Arc<[u8]>) -> Bytes {
+    fn keep(&self, file: [u8; 32], content: Bytes) -> Bytes {
+        let content = Arc::new(Content(content));
         let mut all = self.0.lock();
         // Before it grows: so it has no more than twice as many places as there are contents.
         if all.len() == all.capacity() {
             all.retain(|_, content| content.strong_count() > 0);
         }
         all.insert(file, Arc::downgrade(&content));
-        Bytes::from_owner(content)
+        Bytes::from_owner(Share(content))
     }
 }
 
@@ -176,17 +189,21 @@ impl PageCache {
                 return Ok(held);
             }
             let found = control.asset(app.id, app.version, &file.path).await.map_err(Some)?;
-            found.map(|found| self.plain_held.keep(file.sha256, found.bytes)).ok_or(None)
+            found.map(|found| self.keep_plain(file, found)).ok_or(None)
         };
         match self.plain.try_get_with(file.sha256, read).await {
             Ok(bytes) => Ok(Some(bytes)),
             // It may have gone from another app, whose request was the one that read.
             Err(failure) if failure.is_none() => {
                 let found = control.asset(app.id, app.version, &file.path).await?;
-                Ok(found.map(|found| self.plain_held.keep(file.sha256, found.bytes)))
+                Ok(found.map(|found| self.keep_plain(file, found)))
             }
             Err(failure) => failed(&failure),
         }
+    }
+
+    fn keep_plain(&self, file: &AssetInfo, found: Asset) -> Bytes {
+        self.plain_held.keep(file.sha256, Bytes::from_owner(found.bytes))
     }
 
     /// The same, compressed; `None` also where that makes it no smaller.
@@ -204,7 +221,7 @@ impl PageCache {
                 return Ok(Some(held));
             }
             let plain = self.plain(control, app, file).await.map_err(Some)?.ok_or(None)?;
-            let pack = move || packed::gzip(&plain).map(|packed| Arc::<[u8]>::from(&packed[..]));
+            let pack = move || packed::gzip(&plain);
             let packed = self.making.run(app.owner, pack).await.map_err(Some)?;
             Ok(packed.map(|packed| self.packed_held.keep(file.sha256, packed)))
         };
