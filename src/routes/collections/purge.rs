@@ -2,8 +2,11 @@
 
 use axum::{extract::State, response::Response};
 use http::StatusCode;
-use rookery_actors::app::{message::RowTarget, render};
-use rookery_domain::ErrorCode;
+use rookery_actors::{
+    app::{message::RowTarget, render},
+    task::to_the_end,
+};
+use rookery_domain::{Error, ErrorCode};
 
 use super::{
     answer,
@@ -49,7 +52,12 @@ pub(crate) async fn purge_row<C: Callers>(
     let AppRequest { app, caller, .. } = caller.into();
     let if_match = seen.with_body(body.if_match)?;
     let target = RowTarget { key: row.key.into(), if_match };
-    let left = app.purge_row(&caller, &row.collection, target).await?;
-    state.screenshots.forget(&app.record());
-    Ok(answer::json(StatusCode::OK, render::purged_row(&left)))
+    let purged = to_the_end(async move {
+        let purged = app.purge_row(&caller, &row.collection, target).await;
+        if purged.as_ref().err().is_none_or(Error::is_unknown_outcome) {
+            state.screenshots.forget(&app.record());
+        }
+        purged
+    });
+    Ok(answer::json(StatusCode::OK, render::purged_row(&purged.await?)))
 }
