@@ -43,7 +43,7 @@ impl Control {
         after: Option<MemberPosition>,
         limit: u32,
     ) -> Result<Vec<Member>> {
-        members::list(&self.db, app.id(), after, limit).await.map_err(Error::from)
+        published(app, members::list(&self.db, app.id(), after, limit).await).await
     }
 
     /// How many members hold each custom role; roles that nobody holds are left out.
@@ -51,7 +51,7 @@ impl Control {
     /// # Errors
     /// `unavailable` when storage does not answer.
     pub async fn role_counts(&self, app: &AppHandle) -> Result<Vec<(String, u64)>> {
-        members::role_counts(&self.db, app.id()).await.map_err(Error::from)
+        published(app, members::role_counts(&self.db, app.id()).await).await
     }
 
     /// At most `limit` grant links that are not revoked, the newest first, behind the position.
@@ -64,7 +64,7 @@ impl Control {
         after: Option<GrantPosition>,
         limit: u32,
     ) -> Result<Vec<Grant>> {
-        grants::list(&self.db, app.id(), after, limit).await.map_err(Error::from)
+        published(app, grants::list(&self.db, app.id(), after, limit).await).await
     }
 
     /// At most `limit` preview tokens that open the app now, the newest first, behind the position.
@@ -78,7 +78,7 @@ impl Control {
         limit: u32,
     ) -> Result<Vec<Preview>> {
         let now = self.env().clock.now();
-        previews::list(&self.db, app.id(), now, after, limit).await.map_err(Error::from)
+        published(app, previews::list(&self.db, app.id(), now, after, limit).await).await
     }
 
     /// At most `limit` service credentials, the revoked ones too, the newest first, behind the
@@ -92,7 +92,7 @@ impl Control {
         after: Option<CredentialPosition>,
         limit: u32,
     ) -> Result<Vec<ListedCredential>> {
-        credentials::list(&self.db, app.id(), after, limit).await.map_err(Error::from)
+        published(app, credentials::list(&self.db, app.id(), after, limit).await).await
     }
 
     /// A share token to rotate to, as the operation that does it.
@@ -206,6 +206,13 @@ impl Control {
             Err(error) => error.into(),
         }
     }
+}
+
+/// What storage has `found` of an app, once the app's actor has published it: no later read knows less.
+async fn published<T>(app: &AppHandle, found: std::result::Result<T, StorageError>) -> Result<T> {
+    let found = found?;
+    app.until_published().await?;
+    Ok(found)
 }
 
 /// Ends something, and says whether it did; what the app does not have any more has ended already, if it
