@@ -257,13 +257,13 @@ impl Domains {
         }
     }
 
-    /// The edge provider's names for domains that are gone, which it still has to forget: in order,
-    /// behind `after`, at most `limit`.
+    /// The first of the edge provider's names for domains that are gone, which it still has to forget,
+    /// behind `after`.
     ///
     /// # Errors
     /// `unavailable`.
-    pub async fn leftovers(&self, after: &str, limit: u32) -> Result<Vec<String>> {
-        Ok(domains::leftovers(&self.0.db, after, limit).await?)
+    pub async fn leftover(&self, after: &str) -> Result<Option<String>> {
+        Ok(domains::leftovers(&self.0.db, after, 1).await?.pop())
     }
 
     /// Notes that the edge provider has forgotten a name.

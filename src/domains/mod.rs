@@ -177,18 +177,21 @@ impl CustomDomains {
     /// # Errors
     /// `unavailable` when storage does not answer.
     pub async fn clean_up(&self, domains: &Domains, after: &str) -> Result<String> {
-        let mut leftovers = domains.leftovers(after, LEFTOVERS_MAX).await?;
-        for edge_id in &leftovers {
-            match self.edge.delete(edge_id).await {
-                Ok(()) => domains.forgotten(edge_id).await?,
+        let mut after = after.to_owned();
+        for _ in 0..LEFTOVERS_MAX {
+            // Each is looked up when it is its turn: another binding may have taken it over while the
+            // provider answered about those before it.
+            let Some(edge_id) = domains.leftover(&after).await? else { return Ok(String::new()) };
+            match self.edge.delete(&edge_id).await {
+                Ok(()) => domains.forgotten(&edge_id).await?,
                 // Those behind it have their turn all the same.
                 Err(error) => {
                     tracing::warn!(edge_id, %error, "the edge provider still has a domain")
                 }
             }
+            after = edge_id;
         }
-        let are_all = leftovers.len() < LEFTOVERS_MAX as usize;
-        Ok(leftovers.pop().filter(|_| !are_all).unwrap_or_default())
+        Ok(after)
     }
 
     /// Cleans up every [`CLEAN_UP_INTERVAL`], until the server drains.
