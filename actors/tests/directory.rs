@@ -11,7 +11,7 @@ use rookery_actors::{
     store::SqlStore,
 };
 use rookery_domain::{
-    ErrorCode, Timestamp,
+    Error, ErrorCode, Result, Timestamp,
     agent_name::AgentName,
     email::Email,
     human_name::HumanName,
@@ -397,6 +397,39 @@ async fn what_is_made_and_its_answer_are_kept_together() {
     assert!(matches!(make(2).await.unwrap(), Idempotent::Fresh(_)));
     assert!(matches!(make(2).await.unwrap(), Idempotent::Replayed(_)));
     assert_eq!(orgs(), 2);
+}
+
+#[tokio::test]
+async fn what_this_very_request_made_is_told_as_such_though_nobody_heard_that_it_was() {
+    let house = house().await;
+    let directory = &house.directory;
+    let (agent, key) = house.agent().await;
+    let (agent, by) = (agent.agent.id, key.key.id);
+    let make = |ends: Result<()>| {
+        let rooms = directory.clone();
+        let kept = |made: &MintedKey| {
+            let body = made.key.id.to_string();
+            StoredResponse { status: 201, location: None, body }
+        };
+        let make = async move |keep| {
+            let made = rooms.mint_key(agent, by, keep).await?;
+            ends.map(|()| made)
+        };
+        let request = IdempotentRequest { scope: [7; 32], body_hash: [1; 32] };
+        directory.idempotent(Some(request), kept, make)
+    };
+    // The connection was lost around COMMIT.
+    let Idempotent::Fresh(made) = make(Err(Error::unknown_outcome())).await.unwrap() else {
+        panic!("nobody was shown the secret before")
+    };
+    let known = directory.key(made.secret.expose()).unwrap();
+    assert_eq!(known.map(|known| known.agent), Some(agent));
+    for again in [Ok(()), Err(Error::unknown_outcome())] {
+        let Idempotent::Replayed(StoredResponse { body, .. }) = make(again).await.unwrap() else {
+            panic!("it was made before")
+        };
+        assert_eq!(body, made.key.id.to_string());
+    }
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
 //! `Idempotency-Key` on routes of no app: the first response is kept and given again.
 
-use std::future::Future;
+use std::{future::Future, sync::Arc};
 
+use parking_lot::Mutex;
 use rookery_domain::{
     Result,
     idempotency::{Idempotent, IdempotentRequest, StoredResponse},
@@ -26,7 +27,7 @@ impl Directory {
         make: impl FnOnce(KeepResponse<T>) -> F + Send + 'static,
     ) -> Result<Idempotent<T>>
     where
-        T: Send + 'static,
+        T: Clone + Send + 'static,
         F: Future<Output = Result<T>> + Send,
     {
         let this = self.clone();
@@ -40,14 +41,25 @@ impl Directory {
             if let Some(first) = global::find(&core.db, request.scope, now).await? {
                 return first.replay_for(&request).map(Idempotent::Replayed);
             }
-            let refused = match make(KeepResponse::new(request, now, kept)).await {
+            let own = Arc::new(Mutex::new(None));
+            let noted = Arc::clone(&own);
+            let keep = KeepResponse::new(request, now, move |made: &T| {
+                let response = kept(made);
+                *noted.lock() = Some((response.clone(), made.clone()));
+                response
+            });
+            let refused = match make(keep).await {
                 Ok(made) => return Ok(Idempotent::Fresh(made)),
                 Err(error) => error,
             };
-            // The first request may have been given up, and what it began may have ended since.
-            match global::find(&core.db, request.scope, now).await {
-                Ok(Some(first)) => first.replay_for(&request).map(Idempotent::Replayed),
-                Ok(None) | Err(_) => Err(refused),
+            // The first request may have been given up, and what it began may have ended since. Or it is
+            // this one, which was made although nobody heard of it.
+            let Ok(Some(first)) = global::find(&core.db, request.scope, now).await else {
+                return Err(refused);
+            };
+            match own.lock().take() {
+                Some((response, made)) if response == first.response => Ok(Idempotent::Fresh(made)),
+                _ => first.replay_for(&request).map(Idempotent::Replayed),
             }
         })
         .await

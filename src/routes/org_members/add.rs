@@ -1,8 +1,8 @@
 //! `POST /v1/orgs/:id/members`: adds an account to an organization.
 
 use axum::{extract::State, response::Response};
-use rookery_actors::directory::OrgMemberRecord;
-use rookery_domain::{ErrorCode, email::Email, orgs::OrgRole};
+use rookery_actors::{directory::OrgMemberRecord, task::to_the_end};
+use rookery_domain::{ErrorCode, email::Email, idempotency::Idempotent, orgs::OrgRole};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -58,24 +58,33 @@ pub async fn add(
 ) -> ApiResult<Response> {
     let email = Email::parse(&body.email)?;
     let role = body.role.unwrap_or(OrgRole::Member);
-    let shared = state.clone();
     let OrgAdmin { org, account, caller } = caller;
     let shown = move |added: &OrgMemberRecord| Created {
         location: format!("/v1/orgs/{org}/members/{}", added.member.human),
         record: OrgMemberBody::of(added),
     };
-    let make = move |keep| async move {
-        let directory = &shared.rooms.directory;
-        let added = directory.add_org_member(org, account, email, role, keep).await?;
-        // Who added may have left meanwhile; the member is there all the same.
-        if let Ok(joined) = directory.org(account, org) {
-            let (human, name) = (added.member.human, &joined.org.name);
-            shared.push.tell(Addressee::Human(human), account, PushMessage::joined(name));
-            notices::tell_of_org(&shared, human, org, name, OrgNews::Joined { by: account, role });
-        }
-        Ok(added)
-    };
     let route = format!("POST /v1/orgs/{org}/members");
     let request = key.request(caller.principal(), &[&route], &body);
-    answer_once(shown, |kept| state.rooms.directory.idempotent(request, kept, make)).await
+    let ask = async move |kept| {
+        to_the_end(async move {
+            let directory = &state.rooms.directory;
+            let members = directory.clone();
+            let make = move |keep| async move {
+                members.add_org_member(org, account, email, role, keep).await
+            };
+            let added = directory.idempotent(request, kept, make).await?;
+            if let Idempotent::Fresh(added) = &added
+                // Who added may have left meanwhile; the member is there all the same.
+                && let Ok(joined) = directory.org(account, org)
+            {
+                let (human, name) = (added.member.human, &joined.org.name);
+                state.push.tell(Addressee::Human(human), account, PushMessage::joined(name));
+                let news = OrgNews::Joined { by: account, role };
+                notices::tell_of_org(&state, human, org, name, news);
+            }
+            Ok(added)
+        })
+        .await
+    };
+    answer_once(shown, ask).await
 }

@@ -1,8 +1,8 @@
 //! `POST /v1/apps/:id/transfer`: offers an app to an address.
 
 use axum::{extract::State, response::Response};
-use rookery_actors::control::Offer;
-use rookery_domain::{Error, ErrorCode, email::Email};
+use rookery_actors::{control::Offer, task::to_the_end};
+use rookery_domain::{Error, ErrorCode, email::Email, idempotency::Idempotent};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -71,26 +71,36 @@ pub async fn create(
         location: format!("/v1/apps/{}/transfer", offer.record.id),
         record: TransferBody::new(&shared, offer, offered_by.clone()),
     };
-    let shared = state.clone();
-    let make = move |keep| async move {
-        let by_name = sender(offers.as_deref());
-        let slug = app.record().slug.clone();
-        // This site's, whatever the request says.
-        let (site, link) = (&shared.public_url, format!("{}/transfers", shared.public_url));
-        let offered =
-            Offered { site, link: &link, app: &slug, by: &by_name, email: email.as_str() };
-        let letter = offered.write()?;
-        // An offer that nobody hears of is none, so the mail has its permit before there is one.
-        let permit = shared.mailer.reserve()?;
-        let directory = &shared.rooms.directory;
-        let offer = shared.rooms.control().offer(directory, &app, by, &email, keep).await?;
-        if shared.mailer.admits_notice(&email, Some(by)) {
-            permit.send(&email, letter);
-        }
-        notices::tell_owner(&shared, &app.record(), Some(by), Deed::Offered { to: &email });
-        shared.push.tell(Addressee::Holder(email), by, PushMessage::offered(&slug, &by_name));
-        Ok(offer)
-    };
     let request = key.request(principal, &[&route], &body);
-    answer_once(shown, |kept| state.rooms.directory.idempotent(request, kept, make)).await
+    let ask = async move |kept| {
+        to_the_end(async move {
+            let by_name = sender(offers.as_deref());
+            let slug = app.record().slug.clone();
+            // This site's, whatever the request says.
+            let (site, link) = (&state.public_url, format!("{}/transfers", state.public_url));
+            let offered =
+                Offered { site, link: &link, app: &slug, by: &by_name, email: email.as_str() };
+            let letter = offered.write()?;
+            // An offer that nobody hears of is none, so the mail has its permit before there is one.
+            let permit = state.mailer.reserve()?;
+            let record = app.record();
+            let (shared, to) = (state.clone(), email.clone());
+            let make = move |keep| async move {
+                let directory = &shared.rooms.directory;
+                shared.rooms.control().offer(directory, &app, by, &to, keep).await
+            };
+            let offer = state.rooms.directory.idempotent(request, kept, make).await?;
+            if let Idempotent::Fresh(_) = offer {
+                if state.mailer.admits_notice(&email, Some(by)) {
+                    permit.send(&email, letter);
+                }
+                notices::tell_owner(&state, &record, Some(by), Deed::Offered { to: &email });
+                let message = PushMessage::offered(&slug, &by_name);
+                state.push.tell(Addressee::Holder(email), by, message);
+            }
+            Ok(offer)
+        })
+        .await
+    };
+    answer_once(shown, ask).await
 }
