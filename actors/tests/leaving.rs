@@ -30,7 +30,7 @@ use rookery_storage::{
     faults::{self, Faults},
     feed,
     idempotency::KeepResponse,
-    participants,
+    participants::{self, Participant},
 };
 use rookery_testkit::{until, until_async};
 
@@ -132,6 +132,35 @@ async fn a_visitor_that_leaves_while_it_comes_in_makes_room_like_any_other() {
         until_async("it came in", async || kept().await.first() != before.first()).await;
         until_async("the one before has made room", async || kept().await.len() == 1).await;
     }
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_crowd_that_knocks_keeps_nobody_from_writing_and_holds_no_more_than_its_bound() {
+    const HELD_MAX: usize = 20_000;
+    let house = House::open(Faults::default()).await;
+    let app = house.app("notes").await.id();
+    let one = DirectoryOptions { fresh_visitors_max: 1, ..DirectoryOptions::default() };
+    let directory = house.directory_with(one).await;
+    let come =
+        async || directory.create_participant(app, Arrival::Anonymous).await.unwrap().participant;
+    let is_known = async |visitor: &Participant| {
+        participants::by_hash(&house.db, visitor.hash, visitor.created_at).await.unwrap().is_some()
+    };
+    let (first, second) = (come().await, come().await);
+    assert!(!is_known(&first).await, "the newest is kept");
+    assert!(directory.hold_visitor(&second).await.unwrap());
+    let third = come().await;
+    assert!(is_known(&second).await, "who is held makes no room");
+    for n in 0..HELD_MAX as u64 {
+        let mut stranger = Participant::clone(&third);
+        stranger.hash.0[..8].copy_from_slice(&n.to_be_bytes());
+        directory.hold_visitor(&stranger).await.unwrap();
+    }
+    assert!(directory.hold_visitor(&third).await.unwrap());
+    let fourth = come().await;
+    let known = [is_known(&second).await, is_known(&third).await, is_known(&fourth).await];
+    assert_eq!(known, [false, true, true], "who was held first is let go for the crowd");
     house.close().await;
 }
 

@@ -5,18 +5,22 @@
 //! be forgotten between the moment its request is let in and that commit: so it is held first, and
 //! nobody who is held makes room. Who is being forgotten can no longer be held.
 
-use std::sync::Arc;
+use std::{
+    collections::{VecDeque, hash_map::Entry},
+    sync::Arc,
+};
 
 use parking_lot::Mutex;
-use rookery_domain::{Error, Result, Timestamp, id::AppId, secret::SecretHash};
+use rookery_domain::{Result, Timestamp, id::AppId, secret::SecretHash};
 use rookery_storage::participants::{self, GRACE_S, Participant, ParticipantKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Directory, core::Core};
 use crate::task::to_the_end;
 
-/// Visitors that are held at once. Each has asked to write for the first time within [`GRACE_S`].
-const HELD_MAX: usize = 100_000;
+/// Visitors that are held at once; whoever was held first is let go for the next. More do not write for
+/// the first time while a commit of one of them is under way.
+const HELD_MAX: usize = 20_000;
 /// By this part of what an app keeps it may be exceeded, on average, before room is made: looking
 /// costs a walk over all that are kept.
 const SLACK_PARTS: u64 = 64;
@@ -33,24 +37,46 @@ pub(super) struct Fresh {
 struct Moving {
     /// Until when.
     held: FxHashMap<SecretHash, Timestamp>,
+    /// In the order in which they came to be held, also whoever is held anew since.
+    order: VecDeque<(SecretHash, Timestamp)>,
     leaving: FxHashSet<SecretHash>,
+}
+
+impl Moving {
+    fn hold(&mut self, hash: SecretHash, until: Timestamp) {
+        if self.order.len() >= HELD_MAX {
+            self.let_go_of_first();
+        }
+        self.held.insert(hash, until);
+        self.order.push_back((hash, until));
+    }
+
+    fn let_go_of_ended(&mut self, now: Timestamp) {
+        while self.order.front().is_some_and(|(_, until)| *until <= now) {
+            self.let_go_of_first();
+        }
+    }
+
+    fn let_go_of_first(&mut self) {
+        if let Some((hash, until)) = self.order.pop_front()
+            && let Entry::Occupied(held) = self.held.entry(hash)
+            && *held.get() == until
+        {
+            held.remove();
+        }
+    }
 }
 
 impl Fresh {
     /// Holds a visitor; `false` when it is being forgotten.
-    fn hold(&self, hash: SecretHash, now: Timestamp) -> Result<bool> {
+    fn hold(&self, hash: SecretHash, now: Timestamp) -> bool {
         let moving = &mut *self.moving.lock();
         if moving.leaving.contains(&hash) {
-            return Ok(false);
+            return false;
         }
-        if moving.held.len() >= HELD_MAX {
-            moving.held.retain(|_, until| *until > now);
-            if moving.held.len() >= HELD_MAX {
-                return Err(Error::unavailable("too many visitors write for the first time"));
-            }
-        }
-        moving.held.insert(hash, now.plus_seconds(GRACE_S));
-        Ok(true)
+        moving.let_go_of_ended(now);
+        moving.hold(hash, now.plus_seconds(GRACE_S));
+        true
     }
 
     /// Of these, those whom nobody holds: they leave.
@@ -86,7 +112,7 @@ impl Directory {
         }
         let (core, now) = (&self.core, self.core.now());
         let hash = visitor.hash;
-        if !core.fresh.hold(hash, now)? {
+        if !core.fresh.hold(hash, now) {
             return Ok(false);
         }
         // Memory is to learn what the commit makes of it.
