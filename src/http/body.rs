@@ -6,7 +6,7 @@ pub mod coding;
 pub mod drain;
 pub mod strict;
 
-use std::{net::IpAddr, time::Duration};
+use std::time::Duration;
 
 use axum::{
     body::Body,
@@ -193,20 +193,20 @@ pub async fn read(
     state: &AppState,
 ) -> Result<(Bytes, BodyShare), ApiError> {
     let context = parts.extensions.get::<RequestContext>();
-    let address = context.ok_or_else(Error::internal)?.address;
+    let share = context.ok_or_else(Error::internal)?.body_share(&state.bodies);
     let bytes_max = bound.bytes_max(&state.config.limits);
-    let read = read_within(&parts.headers, address, body, bytes_max, state).await?;
+    let read = read_within(&parts.headers, share, body, bytes_max, state).await?;
     recheck::check(parts, state).await?;
     Ok(read)
 }
 
-/// The same for a body of `max` bytes at most that a client at `address` sends.
+/// The same for a body of `max` bytes at most, which is counted in `share`.
 ///
 /// # Errors
 /// As [`read`].
 pub async fn read_within(
     headers: &HeaderMap,
-    address: IpAddr,
+    share: BodyShare,
     body: Body,
     max: usize,
     state: &State,
@@ -218,7 +218,7 @@ pub async fn read_within(
         return Err(Error::body_too_large(max));
     }
     let patience = Duration::from_secs(state.config.server.body_timeout_s);
-    collect(body, max, state.bodies.share(address), patience).await
+    collect(body, max, share, patience).await
 }
 
 /// The body, for which its client has `patience`, and a second more for each [`BYTES_PER_S_MIN`] that

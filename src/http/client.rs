@@ -3,14 +3,22 @@
 
 pub mod country;
 
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use axum::extract::FromRequestParts;
 use http::{HeaderMap, HeaderValue, request::Parts};
 use ipnet::IpNet;
 use rookery_domain::{Error, Result};
 
-use crate::{error::ApiError, pages::files_pass::FilesPass, state::AppState};
+use crate::{
+    error::ApiError,
+    http::body::budget::{BodyBudget, BodySender, BodyShare},
+    pages::files_pass::FilesPass,
+    state::AppState,
+};
 
 /// What the boundary knows of a request before any handler runs; every request carries one.
 #[derive(Debug, Clone)]
@@ -39,6 +47,13 @@ impl RequestContext {
     #[must_use]
     pub fn is_of_page(parts: &Parts) -> bool {
         parts.extensions.get::<Self>().is_some_and(|context| context.of_page)
+    }
+
+    /// What its body may hold of all that `bodies` hold, none of it so far.
+    #[must_use]
+    pub fn body_share(&self, bodies: &Arc<BodyBudget>) -> BodyShare {
+        let sender = if self.app.is_some() { BodySender::Visitor } else { BodySender::Service };
+        bodies.share(sender, self.address)
     }
 
     /// The origin of an app that the request came to: a custom domain, or the app's own name.

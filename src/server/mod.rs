@@ -182,7 +182,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         authenticator: hooks.authenticator.unwrap_or_else(|| Arc::new(directory)),
         ops: figures,
         traces,
-        feed_waiters: Waiters::new(config.feed.waiters_per_ip_max),
+        feed_waiters: Waiters::new(config.feed.waiters_per_ip_max, limits.connections_max),
         bodies: BodyBudget::new(config.server.bodies_bytes_max),
         reading: Offload::new(REQUEST_TIMEOUT),
         countries,

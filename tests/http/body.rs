@@ -1,7 +1,7 @@
 //! Request bodies, queries and path ids: what is malformed is refused by name.
 
 use reqwest::Method;
-use rookery::http::body::budget::BodyBudget;
+use rookery::http::body::budget::{BodyBudget, BodySender};
 use rookery_domain::ErrorCode;
 use rookery_testkit::until;
 use serde_json::json;
@@ -218,7 +218,8 @@ async fn bodies_that_are_under_way_hold_so_much_together_and_no_more() {
 fn what_bodies_may_hold_is_shared_by_all_addresses() {
     const MAX: usize = 1 << 20;
     let budget = BodyBudget::new(MAX);
-    let share = |last: u8| budget.share([192, 0, 2, last].into());
+    let share = |last: u8| budget.share(BodySender::Service, [192, 0, 2, last].into());
+    let visitor = |last: u8| budget.share(BodySender::Visitor, [192, 0, 2, last].into());
     let (mut one, mut other, mut third) = (share(1), share(2), share(3));
     one.grow(MAX / 2).unwrap();
     let refused = share(1).grow(MAX / 2).expect_err("half of it is one address's");
@@ -229,6 +230,18 @@ fn what_bodies_may_hold_is_shared_by_all_addresses() {
     drop(one);
     share(1).grow(MAX / 4).unwrap();
     drop((other, third));
+    assert_eq!(budget.held(), 0);
+
+    let (mut one, mut other) = (visitor(1), visitor(2));
+    one.grow(MAX / 4).unwrap();
+    let refused = visitor(1).grow(MAX / 4).expect_err("half of what visitors have is one's");
+    assert_eq!(refused.code, ErrorCode::RateLimited);
+    other.grow(MAX / 4).unwrap();
+    let refused = visitor(3).grow(MAX / 4).expect_err("visitors hold all they may");
+    assert_eq!(refused.code, ErrorCode::Unavailable);
+    share(1).grow(MAX / 2).unwrap();
+    drop((one, other));
+    visitor(3).grow(MAX / 4).unwrap();
     assert_eq!(budget.held(), 0);
 }
 

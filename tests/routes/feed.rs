@@ -239,6 +239,21 @@ async fn an_address_has_so_many_open_polls_and_others_are_told_when_one_ends() {
 }
 
 #[tokio::test]
+async fn however_many_addresses_poll_others_still_get_in() {
+    let builder = TestServer::builder().set("ROOKERY__SERVER__CONNECTIONS_MAX", "8");
+    let rows = Rows::on(builder).await;
+    let query = format!("?since={}&wait=60", rows.now().await);
+    let polls: Vec<_> = (0..6).map(|_| tokio::spawn(rows.feed_request(&query).send())).collect();
+    rows.server.open_polls(6).await;
+    rows.feed(&query).await.error(ErrorCode::Unavailable);
+    rows.row("entries", "k", json!({})).await;
+    for poll in polls {
+        assert_eq!(poll.await.expect("no panic").expect("an answer").status(), 200);
+    }
+    rows.feed(&query).await.expect(200);
+}
+
+#[tokio::test]
 async fn a_cursor_below_the_floor_is_resync_required() {
     let rows = Rows::start().await;
     let since = rows.now().await;

@@ -46,7 +46,12 @@ use serde::de::DeserializeOwned;
 
 use self::form_account::FormAccount;
 use crate::{
-    http::{body::read_within, cookie, params::form_fields, reply::see_other},
+    http::{
+        body::{budget::BodySender, read_within},
+        cookie,
+        params::form_fields,
+        reply::see_other,
+    },
     pages::shell::{self, Shell},
     state::State,
 };
@@ -131,7 +136,8 @@ async fn form_text(
     if !essence.is_some_and(|kind| kind.eq_ignore_ascii_case("application/x-www-form-urlencoded")) {
         return Err(Error::invalid("Content-Type: must be application/x-www-form-urlencoded"));
     }
-    let (bytes, _share) = read_within(headers, address, body, bytes_max, state).await?;
+    let share = state.bodies.share(BodySender::Service, address);
+    let (bytes, _share) = read_within(headers, share, body, bytes_max, state).await?;
     String::from_utf8(bytes.into()).map_err(|_| Error::invalid("the form is not UTF-8"))
 }
 

@@ -7,6 +7,7 @@ use reqwest::{
     header::{HeaderMap, HeaderName, HeaderValue},
     multipart::{Form, Part},
 };
+use rookery::http::body::budget::BodySender;
 use rookery_domain::ErrorCode;
 use rookery_storage::versions;
 use serde_json::{Value, json};
@@ -326,7 +327,7 @@ async fn what_a_zip_unpacks_to_counts_among_the_bodies_that_are_held() {
     let bundle = zip(&[("index.html", HTML.as_bytes()), ("zeros.bin", &vec![0; 8 << 20])]);
     assert!(bundle.len() < 64 << 10);
     let bodies = server.state().bodies.clone();
-    let mut others = bodies.share([127, 0, 0, 1].into());
+    let mut others = bodies.share(BodySender::Service, [127, 0, 0, 1].into());
     // One address may hold half of them all.
     others.grow(server.state().config.server.bodies_bytes_max / 2 - (4 << 20)).unwrap();
     send_zip(&server, &owner, "", bundle.clone()).await.error(ErrorCode::RateLimited);
