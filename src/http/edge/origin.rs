@@ -3,12 +3,14 @@
 //! whoever serves it.
 
 use axum::response::{IntoResponse as _, Response};
-use http::{HeaderValue, StatusCode, Uri, Version, header, request::Parts, uri::PathAndQuery};
+use http::{
+    HeaderMap, HeaderValue, StatusCode, Uri, Version, header, request::Parts, uri::PathAndQuery,
+};
 use rookery_actors::domains::Destination;
 
 use super::passing::Passing;
 use crate::{
-    http::{client::RequestContext, single_header::SingleHeader},
+    http::{accept::is_navigation, client::RequestContext, csrf, single_header::SingleHeader},
     pages::{
         files_pass::FilesPass,
         origin::{HostMatch, Origins},
@@ -23,7 +25,7 @@ pub(super) enum Origin {
     Site,
     /// The app's with this slug, and by what pass its files were asked for.
     App { slug: Box<str>, pass: Option<FilesPass> },
-    /// The app's with this id, by the custom domain that serves it.
+    /// The app's with this id, by this custom domain, which serves it.
     Domain { app: Box<str>, domain: Box<str> },
     /// An app's, by a domain that redirects to the one that serves it.
     Alias { serving: Box<str> },
@@ -40,7 +42,7 @@ impl Origin {
                 return Self::App { slug: slug.into(), pass: None };
             }
             Some((authority, HostMatch::Unknown)) => {
-                if let Some(origin) = Self::custom(authority, state) {
+                if let Some(origin) = Self::custom(authority, &parts.headers, state) {
                     return origin;
                 }
             }
@@ -60,12 +62,15 @@ impl Origin {
         Self::App { slug, pass }
     }
 
-    /// The app whose custom domain the authority names, if it is one that is proven.
-    fn custom(authority: &str, state: &AppState) -> Option<Self> {
+    /// The app whose custom domain the authority names, if it is one that is proven. What a page asks for
+    /// that is open there is served at an alias too: it may have served when the page was loaded, and a page
+    /// cannot follow to another origin.
+    fn custom(authority: &str, headers: &HeaderMap, state: &AppState) -> Option<Self> {
         let host = Origins::host_name(authority)?;
         let Destination { app, serving } = state.rooms.domains().at(&host)?;
-        Some(match *serving == *host {
-            true => Self::Domain { app: app.to_string().into(), domain: serving },
+        let is_of_open_page = || csrf::is_led_from_here(headers) && !is_navigation(headers);
+        Some(match *serving == *host || is_of_open_page() {
+            true => Self::Domain { app: app.to_string().into(), domain: host.into() },
             false => Self::Alias { serving },
         })
     }

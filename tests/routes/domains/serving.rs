@@ -42,6 +42,19 @@ async fn the_first_domain_serves_and_the_others_redirect_to_it() {
     assert_eq!(sent.header("cache-control"), "no-store");
     let sent = here.visit(second, "//evil.example/x").await;
     assert_eq!(sent.header("location"), format!("{}//evil.example/x", here.origin(first)));
+    // A page that is open there since before goes on.
+    let of_page = |path: &str, mode: &str| {
+        let request = here.server.request(Method::GET, path).header("host", second);
+        request.header("sec-fetch-site", "same-origin").header("sec-fetch-mode", mode)
+    };
+    for (path, mode, status) in [
+        ("/s/sdk.js", "no-cors", 200),
+        ("/s/session", "cors", 200),
+        ("/s/session", "navigate", 308),
+        ("/", "navigate", 308),
+    ] {
+        assert_eq!(Answer::of(of_page(path, mode)).await.status, status, "{path} {mode}");
+    }
     for stranger in ["sub.www.example.com", "example.com", "www.example.com.evil.example"] {
         assert!(!here.visit(stranger, "/").await.text.contains("Served here"), "{stranger}");
     }
