@@ -4,9 +4,11 @@ use std::{
     io::Write as _,
     path::{Path, PathBuf},
     process::ExitCode,
+    time::Duration,
 };
 
 use clap::{Parser, Subcommand};
+use tokio::time::timeout;
 
 use crate::{
     config::{self, Config, Environment},
@@ -22,6 +24,8 @@ use crate::{
 
 /// Why a process ends that can no longer keep anything.
 const BROKEN: &str = "the store is broken; nothing can be made durable any more";
+/// What a server with a broken store has to end.
+const BROKEN_STOP_MAX: Duration = Duration::from_secs(1);
 
 /// Hosts small web apps that agents deploy.
 #[derive(Debug, Parser)]
@@ -174,7 +178,7 @@ fn serve(file: Option<&Path>, demo: bool) -> Result<(), String> {
         };
         let state = server.state().clone();
         tokio::select! {
-            () = server.stop() => match state.rooms.writer.health().broken {
+            () = stop(server) => match state.rooms.writer.health().broken {
                 // The last commits, made while the server stopped, may have found the disk broken.
                 true => Err(BROKEN.to_owned()),
                 false => ended,
@@ -185,6 +189,16 @@ fn serve(file: Option<&Path>, demo: bool) -> Result<(), String> {
     // What still blocks a thread was given its time; it must not hold up the exit.
     runtime.shutdown_background();
     result
+}
+
+/// Ends `server`, where the store is broken within [`BROKEN_STOP_MAX`].
+async fn stop(server: server::Server) {
+    if server.state().rooms.writer.health().broken {
+        // What is still running comes to no good end, and whoever starts it again waits.
+        drop(timeout(BROKEN_STOP_MAX, server.stop()).await);
+    } else {
+        server.stop().await;
+    }
 }
 
 fn signals() -> Result<Signals, String> {

@@ -128,6 +128,7 @@ impl SqliteDb {
         if !is_ours(&mut cold).await.map_err(|error| cannot_open(&path, &error))? {
             return Err(foreign(&path));
         }
+        empty_log(&mut cold).await.map_err(|error| cannot_open(&path, &error))?;
         claim(&mut cold).await.map_err(|error| cannot_open(&path, &error))?;
         migrating::sqlite(&mut cold, &MIGRATIONS).await.map_err(|error| match error {
             StorageError::Open(why) => StorageError::Open(format!("{}: {why}", path.display())),
@@ -341,6 +342,16 @@ async fn claim(conn: &mut SqliteConnection) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
+/// Moves what an earlier process left in the log, before anything is appended to it: where one of its
+/// syncs failed, pages of it may be in the system's cache alone, which takes them for written, and a power
+/// loss would leave a hole in front of what comes. On a full disk the log stays as it is.
+async fn empty_log(conn: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    match conn.execute("pragma wal_checkpoint(truncate)").await {
+        Err(error) if code(&error) == Some(libsqlite3_sys::SQLITE_FULL) => Ok(()),
+        emptied => emptied.map(drop),
+    }
+}
+
 fn foreign(path: &Path) -> StorageError {
     StorageError::Open(format!("{} is not a database of rookery", path.display()))
 }
@@ -350,10 +361,15 @@ pub(crate) fn newest_migration() -> i64 {
     migrating::newest(&MIGRATIONS)
 }
 
+/// SQLite's primary code of an error.
+fn code(error: &sqlx::Error) -> Option<i32> {
+    let code = error.as_database_error()?.code()?.parse::<i32>().ok()?;
+    Some(code & 0xff)
+}
+
 fn cannot_open(path: &Path, error: &sqlx::Error) -> StorageError {
-    let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
     // A full disk is one, where a file was to grow by other means than a write.
-    let hint = match code.is_some_and(|code| code & 0xff == libsqlite3_sys::SQLITE_IOERR) {
+    let hint = match code(error) == Some(libsqlite3_sys::SQLITE_IOERR) {
         true => "; the disk may be full",
         false => "",
     };

@@ -20,7 +20,7 @@ use rookery_domain::{
 use crate::{
     commit::{RowState, SpentChallenge, Totals},
     db::Db,
-    error::Result,
+    error::{Result, StorageError},
 };
 
 /// What a load brings besides the rows.
@@ -137,8 +137,13 @@ pub struct PoisonRow {
 /// [`crate::StorageError::Corrupt`] when its record, head or manifest cannot be read, or any
 /// other error of the database.
 pub async fn load_app(db: &Db, app: AppId, options: LoadOptions) -> Result<Option<LoadedApp>> {
-    match db {
+    let loaded = match db {
         Db::Sqlite(db) => sqlite::load(db.clone(), app, options).await,
         Db::Postgres(db) => postgres::load(db.clone(), app, options).await,
+    };
+    match db.soundness().broken() {
+        // What is read may be what no later start finds.
+        Some(why) => Err(StorageError::Aborted(why)),
+        None => loaded,
     }
 }

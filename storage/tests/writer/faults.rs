@@ -7,6 +7,7 @@ use rookery_storage::{
     commit::{Abort, AppWrite, Outcome, RowState},
     faults::{self, Fault, Faults, Point},
     idempotency,
+    load::{LoadOptions, load_app},
 };
 use rookery_testkit::until;
 use sqlx::Executor as _;
@@ -123,6 +124,10 @@ contract! {
         let writer = start_with(&test.db, faults).await;
         let outcome = Draft::new(app, 1).create(row("a", "{}")).commit(&writer).await;
         assert_eq!(outcome, Outcome::StoreBroken);
+        // What it holds now may be what no later start finds.
+        let options = LoadOptions { now: NOW, tail_events: 10 };
+        let refused = load_app(&test.db, app, options).await;
+        assert!(matches!(refused, Err(StorageError::Aborted(_))));
         assert!(matches!(writer.failed().await, LaneStatus::Broken(_)));
         writer.restart().unwrap();
         let late = Draft::new(app, 1).create(row("a", "{}")).commit(&writer).await;

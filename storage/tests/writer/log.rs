@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::Path, sync::Arc, time::Duration};
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
 use rookery_domain::{event::EventType, id::AppId, row::Row};
 use rookery_storage::{
-    Db, Writer, WriterOptions,
+    Db, StorageOptions, Writer, WriterOptions,
     commit::{Abort, Outcome},
     integrity,
 };
@@ -241,6 +241,31 @@ fn nothing_of_a_purged_row_stays_in_any_file() {
         assert_eq!(purge.commit(&writer).await, Outcome::Committed);
         until("the log is emptied again", is_empty).await;
         assert_eq!(found(&folder, CANARY.as_bytes()), 0);
+        writer.drain().await;
+    });
+}
+
+/// Pages of it may be in the system's cache alone, where a sync of an earlier process failed.
+#[test]
+fn what_a_process_left_in_the_log_is_moved_before_anything_is_appended_to_it() {
+    on_sqlite(async |test| {
+        let Db::Sqlite(db) = &test.db else { unreachable!("it runs on SQLite") };
+        let folder = db.path().parent().unwrap();
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        let create = Draft::new(app, 1).create(row("left", "{}"));
+        assert_eq!(create.commit(&writer).await, Outcome::Committed);
+
+        let killed = tempfile::tempdir().unwrap();
+        for name in ["rookery.db", "rookery.db-wal"] {
+            fs::copy(folder.join(name), killed.path().join(name)).unwrap();
+        }
+        let log = killed.path().join("rookery.db-wal");
+        assert!(fs::metadata(&log).unwrap().len() > 0);
+        let next = Db::connect(&StorageOptions::sqlite(killed.path())).await.unwrap();
+        assert_eq!(fs::metadata(&log).unwrap().len(), 0);
+        assert_eq!(keys(&load(&next, app).await), ["left"]);
+        next.close().await;
         writer.drain().await;
     });
 }

@@ -128,6 +128,10 @@ impl Lane {
             if batch.found_no_room() {
                 shared.counters.found_no_room();
             }
+            if let Err(why) = &result {
+                // Before anybody hears of it, who would ask again.
+                self.db.soundness().break_for(why);
+            }
             batch.finish();
             result?;
         }

@@ -158,6 +158,11 @@ fn run(
             // The next commit may find room for less, or pages that are free in the file.
             shared.counters.found_no_room();
         }
+        if let Err(why) = &result {
+            // Before anybody hears of it: whoever reads next must not be told what the next start
+            // may find otherwise.
+            db.soundness().break_for(why);
+        }
         batch.finish();
         result.map_err(Ended::Broken)?;
         log.after_commit(is_full).map_err(Ended::Broken)?;
