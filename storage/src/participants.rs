@@ -262,20 +262,21 @@ pub(crate) async fn end_beyond(
 }
 
 /// Ends every token of a human in one app, and every sign-in that waits for it there, all or
-/// nothing.
+/// nothing; how many they were.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn revoke_in_app(db: &Db, app: AppId, human: HumanId) -> Result<()> {
+pub async fn revoke_in_app(db: &Db, app: AppId, human: HumanId) -> Result<u64> {
     db.transaction((app, human), |tx, (app, human)| {
         Box::pin(async move {
+            let mut ended = 0;
             for sql in [
                 "delete from session_grants where human = $1 and app_id = $2",
                 "delete from participants where human = $1 and app_id = $2",
             ] {
-                tx.execute(sql, args![*human, *app]).await?;
+                ended += tx.execute(sql, args![*human, *app]).await?;
             }
-            Ok(())
+            Ok(ended)
         })
     })
     .await

@@ -138,14 +138,12 @@ impl Control {
         caller: Caller,
         human: HumanId,
     ) -> Result<()> {
-        let is_member = directory.is_member(app, human).await?;
-        if is_member {
-            // First, so that whoever hears of it, by a poll that ends, has no session any more.
-            directory.end_visits(app.id(), human).await?;
-        }
+        // First, so that whoever hears of it, by a poll that ends, has no session any more.
+        let ended_visits = directory.is_member(app, human).await?
+            && directory.end_visits(app.id(), human).await?;
         let known = members::was_member(&self.db, app.id(), human);
         let removed = end(app, caller, AccessOp::RemoveMember { human }, known).await;
-        if removed.map_err(|error| if is_member { error.after_change() } else { error })? {
+        if removed.map_err(|error| if ended_visits { error.after_change() } else { error })? {
             // Once more for sessions that were made meanwhile.
             directory.end_visits(app.id(), human).await.map_err(Error::after_change)?;
         }

@@ -242,17 +242,17 @@ impl Directory {
 }
 
 impl Directory {
-    /// Ends the visits of a human in one app, and every sign-in that waits for it there. Passes
-    /// through the actor, as redeeming a sign-in does: whatever order the requests arrive in, none
-    /// is left behind.
+    /// Ends the visits of a human in one app, and every sign-in that waits for it there; whether there
+    /// was any. Passes through the actor, as redeeming a sign-in does: whatever order the requests
+    /// arrive in, none is left behind.
     ///
     /// # Errors
     /// `unavailable`, `internal`.
-    pub async fn end_visits(&self, app: AppId, human: HumanId) -> Result<()> {
+    pub async fn end_visits(&self, app: AppId, human: HumanId) -> Result<bool> {
         self.mutate(async move |core: Arc<Core>| {
-            participants::revoke_in_app(&core.db, app, human).await?;
+            let ended = participants::revoke_in_app(&core.db, app, human).await?;
             core.participants.forget_visits_of(human);
-            Ok(())
+            Ok(ended > 0)
         })
         .await
     }
