@@ -15,7 +15,7 @@ use rookery_domain::{
 };
 use url::Url;
 
-use super::shell::Shell;
+use super::{shell::Shell, visible::visible};
 
 /// What an app's manifest declares.
 #[derive(Debug, Clone, Template)]
@@ -127,7 +127,7 @@ impl Words<'_> {
 
     fn role(&self, name: &str) -> String {
         let title = self.manifest.roles.get(name).and_then(|role| role.title.as_deref());
-        format!("people with the role “{}”", title.unwrap_or(name))
+        format!("people with the role “{}”", visible(title.unwrap_or(name)))
     }
 }
 

@@ -17,3 +17,4 @@ pub mod sdk;
 pub mod shell;
 pub mod site;
 pub mod status;
+pub mod visible;

@@ -10,7 +10,7 @@ use super::{
     record::{Names, Who},
     text::indent,
 };
-use crate::routes::site::words::At;
+use crate::{pages::visible::escaped, routes::site::words::At};
 
 /// Bytes of contents that one page tells; the newest ones.
 const CONTENTS_BYTES_MAX: usize = 1 << 20;
@@ -62,7 +62,7 @@ pub fn history(events: &[feed::FeedEvent], names: &Names) -> Vec<Event> {
         };
         let changed_besides = changed.len().saturating_sub(CHANGES_MAX);
         changed.truncate(CHANGES_MAX);
-        let content = event.data.as_ref().map(|data| indent(data.get()));
+        let content = event.data.as_ref().map(|data| escaped(&indent(data.get())));
         room = room.saturating_sub(content.as_ref().map_or(0, String::len));
         let is_cut = content.is_some() && room == 0;
         Some(Event {

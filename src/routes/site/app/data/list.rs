@@ -21,11 +21,12 @@ use super::{
     condition::condition,
     record::{Members, Row},
     refusal, row_page,
-    text::{Cell, visible},
+    text::Cell,
 };
 use crate::{
     error::{self, ApiError, ApiResult},
     http::params::Path,
+    pages::visible::visible,
     routes::site::{
         app::app_page::{AppPage, Tab},
         frame::Frame,

@@ -8,7 +8,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     record::members,
-    text::{Cell, indent, short},
+    text::{compared, indent, short},
 };
 
 /// A member that somebody changed.
@@ -55,11 +55,12 @@ impl Merge {
                 merged.push(format!("{}:{}", Value::from(name.as_str()), kept.get()));
             }
             if i_did || they_did {
+                let [before, mine, theirs] = compared([old, my, their]);
                 changes.push(Change {
                     name: short(name),
-                    before: shown(old),
-                    mine: shown(my),
-                    theirs: shown(their),
+                    before,
+                    mine,
+                    theirs,
                     clash: i_did && they_did && !same(my, their),
                 });
             }
@@ -76,12 +77,4 @@ impl Merge {
 
 fn same(left: Option<&RawValue>, right: Option<&RawValue>) -> bool {
     left.map(RawValue::get) == right.map(RawValue::get)
-}
-
-fn shown(raw: Option<&RawValue>) -> String {
-    match raw {
-        None => "(none)".to_owned(),
-        Some(raw) if raw.get() == "null" => "null".to_owned(),
-        Some(raw) => Cell::of(raw).shown,
-    }
 }

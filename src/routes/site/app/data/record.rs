@@ -10,9 +10,10 @@ use rookery_domain::{
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::text::{indent, visible};
+use super::text::indent;
 use crate::{
     error::ApiResult,
+    pages::visible::visible,
     routes::{
         apps::record::owner,
         site::{

@@ -1,10 +1,12 @@
 //! JSON as people read it: indented without changing a number or the order of members, and cut to
 //! a table's cell.
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
-use rookery_domain::{Error, Result, json, text::turns_direction};
+use rookery_domain::{Error, Result, json};
 use serde_json::value::RawValue;
+
+use crate::pages::visible::{cut, cut_to_difference, visible};
 
 /// How many times as long as it is JSON may become by being indented. Where it nests deeper than that,
 /// its indentation would be most of a page.
@@ -122,7 +124,7 @@ impl Cell {
         if json == "null" {
             return Self::default();
         }
-        let text: String = serde_json::from_str(json).unwrap_or_else(|_| json.to_owned());
+        let text = text(json);
         let shown = cut(&text, CELL_CHARS_MAX);
         let whole = (shown != text).then(|| visible(&cut(&text, WHOLE_CHARS_MAX)));
         Self { shown: visible(&shown), whole }
@@ -135,34 +137,21 @@ pub fn short(name: &str) -> String {
     visible(&cut(name, CELL_CHARS_MAX))
 }
 
-/// The first characters of a text; how many at most.
-fn cut(text: &str, max: usize) -> String {
-    let mut characters = text.chars();
-    let mut short: String = characters.by_ref().take(max).collect();
-    if characters.next().is_some() {
-        short.push('…');
-    }
-    short
+/// What several contents have in one place, each as a cell shows it, from shortly before the first
+/// character in which they differ; `None` is a content that has nothing there.
+#[must_use]
+pub fn compared<const N: usize>(values: [Option<&RawValue>; N]) -> [String; N] {
+    let texts = values.map(|value| value.map(|value| text(value.get())));
+    texts.each_ref().map(|text| match text {
+        None => "(none)".to_owned(),
+        Some(text) => {
+            let others = texts.iter().flatten().map(|other| &**other);
+            visible(&cut_to_difference(text, others, CELL_CHARS_MAX))
+        }
+    })
 }
 
-/// Text that strangers chose, as a page shows it: characters that nobody sees or that no page may hold, and
-/// those that turn the direction of what stands around them, by their numbers; text of which nothing is
-/// seen, in quotes.
-#[must_use]
-pub fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        let unseen =
-            matches!(character, '\u{ad}' | '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{feff}');
-        let controls = character.is_control() && !matches!(character, '\t' | '\n' | '\r');
-        if unseen || controls || turns_direction(character) {
-            let _ = write!(shown, "\\u{:04x}", u32::from(character));
-        } else {
-            shown.push(character);
-        }
-    }
-    if !text.is_empty() && shown.trim().is_empty() {
-        return format!("\"{text}\"");
-    }
-    shown
+/// A text as it reads, all else as it is written.
+fn text(json: &str) -> Cow<'_, str> {
+    serde_json::from_str::<String>(json).map_or(Cow::Borrowed(json), Cow::Owned)
 }

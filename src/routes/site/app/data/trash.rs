@@ -5,15 +5,12 @@ use axum::response::Response;
 use http::StatusCode;
 
 use super::{
-    back_to_list::BackToList,
-    collection_page, collection_path,
-    record::Row,
-    row_page,
-    text::{Cell, visible},
+    back_to_list::BackToList, collection_page, collection_path, record::Row, row_page, text::Cell,
 };
 use crate::{
     error::ApiResult,
     http::params::Path,
+    pages::visible::visible,
     routes::site::{
         app::app_page::{AppPage, Tab},
         frame::Frame,

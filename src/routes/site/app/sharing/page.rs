@@ -65,9 +65,9 @@ impl SharingPage {
     }
 
     /// What people are shown of the role of this name.
-    fn role_label<'a>(&'a self, name: &'a str) -> &'a str {
+    fn role_label(&self, name: &str) -> String {
         let role = self.roles.iter().find(|role| role.name == name);
-        role.map_or(name, Role::label)
+        role.map_or_else(|| name.to_owned(), Role::label)
     }
 }
 

@@ -7,9 +7,12 @@ use rookery_domain::{
 };
 use serde::Deserialize;
 
-use crate::routes::site::{
-    app::data::record::Who,
-    words::{At, Count},
+use crate::{
+    pages::visible::visible,
+    routes::site::{
+        app::data::record::Who,
+        words::{At, Count},
+    },
 };
 
 /// Somebody in the app.
@@ -60,8 +63,8 @@ pub struct Role {
 impl Role {
     /// What people are shown.
     #[must_use]
-    pub fn label(&self) -> &str {
-        self.title.as_deref().unwrap_or(&self.name)
+    pub fn label(&self) -> String {
+        visible(self.title.as_deref().unwrap_or(&self.name))
     }
 }
 

@@ -7,7 +7,10 @@ use rookery_storage::versions::AssetInfo;
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-use crate::routes::site::words::Bytes;
+use crate::{
+    pages::visible::{cut_to_difference, escaped},
+    routes::site::words::Bytes,
+};
 
 /// Lines around a change.
 const CONTEXT_LINES: usize = 3;
@@ -50,20 +53,26 @@ impl Difference {
         let mut found = Self::default();
         for (index, group) in diff.grouped_ops(CONTEXT_LINES).iter().enumerate() {
             if index > 0 {
-                found.push("gap", " ", || "…".to_owned());
+                found.push_shown("gap", " ", || "…".to_owned());
             }
-            for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-                let (kind, sign) = match change.tag() {
-                    ChangeTag::Insert => ("add", "+"),
-                    ChangeTag::Delete => ("remove", "-"),
-                    ChangeTag::Equal => ("same", " "),
+            for (op, change) in
+                group.iter().flat_map(|op| diff.iter_changes(op).map(move |it| (op, it)))
+            {
+                // What stands in its place, where a line was replaced.
+                let other = match change.tag() {
+                    ChangeTag::Insert => {
+                        found.added += 1;
+                        let nth = change.new_index().map(|index| index - op.new_range().start);
+                        nth.and_then(|nth| diff.old_slices()[op.old_range()].get(nth))
+                    }
+                    ChangeTag::Delete => {
+                        found.removed += 1;
+                        let nth = change.old_index().map(|index| index - op.old_range().start);
+                        nth.and_then(|nth| diff.new_slices()[op.new_range()].get(nth))
+                    }
+                    ChangeTag::Equal => None,
                 };
-                match kind {
-                    "add" => found.added += 1,
-                    "remove" => found.removed += 1,
-                    _ => {}
-                }
-                found.push(kind, sign, || short(change.value()));
+                found.push(change.tag(), change.value(), other.copied());
             }
         }
         found
@@ -75,8 +84,23 @@ impl Difference {
         self.added == 0 && self.removed == 0
     }
 
+    fn push(&mut self, tag: ChangeTag, line: &str, other: Option<&str>) {
+        let (kind, sign) = match tag {
+            ChangeTag::Insert => ("add", "+"),
+            ChangeTag::Delete => ("remove", "-"),
+            ChangeTag::Equal => ("same", " "),
+        };
+        self.cut |= tag != ChangeTag::Equal && line.chars().nth(LINE_CHARS_MAX).is_some();
+        self.push_shown(kind, sign, || shown(line, other));
+    }
+
     /// Adds a line, whose text is made only where it is shown.
-    fn push(&mut self, kind: &'static str, sign: &'static str, text: impl FnOnce() -> String) {
+    fn push_shown(
+        &mut self,
+        kind: &'static str,
+        sign: &'static str,
+        text: impl FnOnce() -> String,
+    ) {
         if self.lines.len() < LINES_MAX {
             self.lines.push(Line { kind, sign, text: text() });
         } else {
@@ -85,14 +109,14 @@ impl Difference {
     }
 }
 
-fn short(line: &str) -> String {
-    let line = line.trim_end_matches(['\n', '\r']);
-    let mut characters = line.chars();
-    let mut text: String = characters.by_ref().take(LINE_CHARS_MAX).collect();
-    if characters.next().is_some() {
-        text.push('…');
-    }
-    text
+/// A line as a page shows it, from shortly before the first character in which it differs from the `other`
+/// one; and how it ends, where that is all that differs.
+fn shown(line: &str, other: Option<&str>) -> String {
+    let without_end = |line: &'_ str| line.trim_end_matches(['\n', '\r']).len();
+    let (text, end) = line.split_at(without_end(line));
+    let other = other.map(|other| &other[..without_end(other)]);
+    let shown = escaped(&cut_to_difference(text, other, LINE_CHARS_MAX));
+    if other == Some(text) { shown + &end.escape_default().to_string() } else { shown }
 }
 
 /// A manifest in one way of writing, so that only what it says is compared.
