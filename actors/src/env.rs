@@ -11,11 +11,7 @@ use rookery_domain::{
     time::{Clock, DAY_S},
 };
 use rookery_storage::{log_throttle::LogThrottle, offload::Offload};
-use tokio::{
-    runtime::Handle,
-    sync::{Notify, Semaphore},
-    time::Instant,
-};
+use tokio::{runtime::Handle, sync::Notify, time::Instant};
 
 use crate::{
     accounts::Accounts, meters::Collector, observe::Observer, orgs::OrgRoles, store::AppStore,
@@ -117,18 +113,20 @@ pub(crate) struct Env {
     /// Who acts as the owner of an organization's apps.
     pub(crate) orgs: OrgRoles,
     pub(crate) schemas: Schemas,
-    /// Where manifests are compiled. These four go round by the owners of apps.
+    /// Where manifests are compiled. These six go round by the owners of apps.
     pub(crate) compiling: Offload,
     /// Where long lists are made.
     pub(crate) scanning: Offload,
     /// Where decisions are made that may take long.
     pub(crate) deciding: Offload,
+    /// Where deploys are rehearsed, which hold up no decision.
+    pub(crate) rehearsing: Offload,
     /// Permits for lists of trash, which is in storage alone.
     pub(crate) trash: Offload,
+    /// Permits for deploys that hold detached rows.
+    pub(crate) detached: Offload,
     /// An app has more in its trash than that has room for.
     pub(crate) trash_overfull: Notify,
-    /// Permits for deploys that hold detached rows.
-    pub(crate) detached_permits: Arc<Semaphore>,
     /// Lines of commits that come to nothing.
     pub(crate) warnings: LogThrottle,
     /// What operators see.

@@ -4,10 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{limits::Limits, sealed::ServerKey, time::Clock};
 use rookery_storage::{Db, StorageError, log_throttle::LogThrottle, offload::Offload};
-use tokio::{
-    sync::{Notify, Semaphore},
-    time::Instant,
-};
+use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -177,9 +174,10 @@ pub(crate) async fn start_apps(
         compiling: Offload::new(patience),
         scanning: Offload::new(patience),
         deciding: Offload::new(patience),
+        rehearsing: Offload::new(patience),
         trash: Offload::with_permits(TRASH_PERMITS, patience),
+        detached: Offload::with_permits(DETACHED_PERMITS, patience),
         trash_overfull: Notify::new(),
-        detached_permits: Arc::new(Semaphore::new(DETACHED_PERMITS)),
         observer,
         collector: Collector::default(),
         started: Instant::now(),

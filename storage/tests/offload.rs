@@ -10,7 +10,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// All permits that there are.
 fn all(offload: &Offload) -> Vec<Permit> {
-    std::iter::from_fn(|| offload.try_permit()).collect()
+    (0..).map_while(|name: usize| offload.try_permit(name)).collect()
 }
 
 /// Somebody who waits in the turn of `whose` from now on.
@@ -35,7 +35,7 @@ async fn whoever_asks_once_is_next_but_one_however_often_others_ask() {
     for _ in 0..4 {
         drop(held.pop());
         // Handed on: it is never free while somebody waits.
-        assert!(offload.try_permit().is_none());
+        assert!(offload.try_permit("another").is_none());
         let came = many.iter_mut().position(|waiter| {
             let permit = has_come(waiter);
             let came = permit.is_some();
@@ -59,6 +59,27 @@ async fn whoever_asks_once_is_next_but_one_however_often_others_ask() {
     // Of those who ask often the one who asked first.
     assert_eq!(order, [("many", 0), ("one", 0), ("other", 0), ("many", 0)]);
     assert_eq!(offload.waits().count, 98);
+}
+
+#[tokio::test]
+async fn nobody_has_all_permits_and_who_has_as_many_as_may_be_keeps_nobody_waiting() {
+    let offload = Offload::with_permits(3, PATIENCE);
+    let mut held =
+        vec![offload.permit("much").await.unwrap(), offload.permit("much").await.unwrap()];
+    let mut third = waits(&offload, "much");
+    assert!(offload.try_permit("much").is_none());
+    // The last one is there at once, and comes back for whoever is next.
+    for _ in 0..2 {
+        drop(offload.permit("another").await.unwrap());
+        assert!(has_come(&mut third).is_none(), "it has as many as it may");
+    }
+    let (last, mut other) = (offload.permit("another").await.unwrap(), waits(&offload, "other"));
+    drop(held.pop());
+    assert!(has_come(&mut third).is_some(), "one of its own came back");
+    drop(last);
+    assert!(has_come(&mut other).is_some());
+    let only = Offload::with_permits(1, PATIENCE);
+    assert!(only.permit("a").now_or_never().is_some(), "where there is one it is anybody's");
 }
 
 #[tokio::test]

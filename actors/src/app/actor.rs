@@ -348,7 +348,8 @@ impl App {
     fn unstash(&mut self, myself: &ActorRef<Message>) {
         loop {
             while let Some(request) = self.next_stashed() {
-                if let Some(request) = request.with_permit(&self.env.deciding) {
+                let owner = self.working.root.record.owner;
+                if let Some(request) = request.with_permit(&self.env.deciding, owner) {
                     self.begin(*request);
                 }
             }

@@ -15,8 +15,7 @@ use rookery_domain::{
     row::Row,
     schema::CompiledSchema,
 };
-use rookery_storage::versions::VersionAsset;
-use tokio::sync::OwnedSemaphorePermit;
+use rookery_storage::{offload::Permit, versions::VersionAsset};
 
 use super::{
     aside::Limit,
@@ -27,9 +26,9 @@ use super::{
 /// Schemas of custom events by type; a declared type without schema has `None`.
 pub type EventSchemas = BTreeMap<Arc<str>, Option<Arc<CompiledSchema>>>;
 
-/// Plans, over all apps, that hold detached rows at a time: those of one may be as large as an app.
-/// Other deploys wait.
-pub(crate) const DETACHED_PERMITS: usize = 2;
+/// Plans, over all apps, that hold detached rows at a time, two of an account at most: those of one may be
+/// as large as an app. Other deploys wait.
+pub(crate) const DETACHED_PERMITS: usize = 3;
 
 /// How an app stood when somebody decided to deploy to it, by what a rehearsal showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +94,7 @@ pub struct DeployPlan {
     /// Detached rows of the collections that the manifest declares, as storage had them.
     pub detached: BTreeMap<Arc<str>, Vec<Arc<Row>>>,
     /// The permit to hold such rows, where it holds any.
-    pub permit: Option<OwnedSemaphorePermit>,
+    pub permit: Option<Permit>,
     /// How collections stood when they were declared last that the base version does not declare.
     pub last_declared: BTreeMap<Arc<str>, Arc<Collection>>,
     /// Warnings that are known before the rows are looked at.

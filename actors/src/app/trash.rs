@@ -24,9 +24,9 @@ use crate::registry::AppHandle;
 const READS_MAX: usize = 3;
 /// Reads of the whole trash for one list: more than one only when the app changes meanwhile.
 const LOOKS_MAX: usize = 3;
-/// Lists of trash, over all apps, that are made at a time: one that is shown with the live rows is read
-/// whole, and may be as large as an app. Others wait.
-pub(crate) const TRASH_PERMITS: usize = 2;
+/// Lists of trash, over all apps, that are made at a time, two of an account at most: one that is shown
+/// with the live rows is read whole, and may be as large as an app. Others wait.
+pub(crate) const TRASH_PERMITS: usize = 3;
 
 impl AppHandle {
     /// A page of the rows in the trash, the last deleted first: `{"items", "next_cursor"}`.

@@ -262,7 +262,7 @@ impl Control {
             let nothing = Report::new(&Manifest::default(), record.visibility, &BTreeMap::new());
             Created { exposure: Some(nothing.difference(&report)), ..prepared.created() }
         };
-        env.deciding.run(request.owner, rehearse).await
+        env.rehearsing.run(request.owner, rehearse).await
     }
 
     /// What is said of a slug that an app has; which one, to whoever acts as its owner.

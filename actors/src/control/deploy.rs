@@ -17,8 +17,11 @@ use rookery_domain::{
     principal::Caller,
     row::Row,
 };
-use rookery_storage::versions::{self, VersionAsset};
-use tokio::{sync::OwnedSemaphorePermit, time::timeout};
+use rookery_storage::{
+    offload::Permit,
+    versions::{self, VersionAsset},
+};
+use tokio::time::timeout;
 
 use super::{AppDetail, Bundle, Control, advisories, draft, to_the_end};
 use crate::{
@@ -37,7 +40,7 @@ use crate::{
 const ATTEMPTS_MAX: usize = 4;
 
 /// Rows that may come back, by collection, and the permit that holding them takes.
-type Detached = (BTreeMap<Arc<str>, Vec<Arc<Row>>>, Option<OwnedSemaphorePermit>);
+type Detached = (BTreeMap<Arc<str>, Vec<Arc<Row>>>, Option<Permit>);
 
 /// A request to deploy a version.
 #[derive(Debug, Clone)]
@@ -219,15 +222,14 @@ impl Control {
         let root = app.root().await?;
         let names = manifest.collections.keys().filter(|name| root.withheld(name).detached > 0);
         let names: Vec<_> = names.cloned().collect();
+        let owner = root.record.owner;
         drop(root);
         if names.is_empty() {
             return Ok((BTreeMap::new(), None));
         }
         let env = self.env();
-        let permit = env.detached_permits.clone().acquire_owned();
-        let permit = timeout(env.options.request_timeout, permit).await.ok().and_then(Result::ok);
-        let busy = || Error::unavailable("too many deploys bring rows back");
-        let permit = permit.ok_or_else(busy)?;
+        let busy = |_| Error::unavailable("too many deploys bring rows back");
+        let permit = env.detached.permit(owner).await.map_err(busy)?;
         let mut detached = BTreeMap::new();
         for name in names {
             let rows = env.store.detached_rows(app.id(), &name).await?;
@@ -295,6 +297,6 @@ impl Control {
             let detail = AppDetail::of_root(&root);
             Ok(Deployed { exposure, ..Deployed::new(detail, &plan, report) })
         };
-        self.env().deciding.run(owner, rehearse).await?
+        self.env().rehearsing.run(owner, rehearse).await?
     }
 }

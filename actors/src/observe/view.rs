@@ -51,11 +51,12 @@ impl Apps {
         self.inner.env.observer.read()
     }
 
-    /// Long lists and decisions, and manifests to compile, that wait for their turn.
+    /// Long lists, decisions and rehearsals, and manifests to compile, that wait for their turn.
     #[must_use]
     pub fn long_jobs(&self) -> Waits {
         let env = &self.inner.env;
-        let kinds = [&env.compiling, &env.scanning, &env.deciding, &env.trash];
+        let decisions = [&env.compiling, &env.scanning, &env.deciding, &env.rehearsing];
+        let kinds = decisions.into_iter().chain([&env.trash, &env.detached]);
         kinds.map(Offload::waits).into_iter().sum()
     }
 

@@ -157,7 +157,7 @@ impl Shared {
         if all < SHARED_ROWS_MIN {
             return Ok(None);
         }
-        let Some(permit) = db.loading().try_permit() else { return Ok(None) };
+        let Some(permit) = db.loading().try_permit(assembly.app()) else { return Ok(None) };
         let id = &uuid.as_bytes()[..];
         // Where it cannot be read there is none.
         let middle = first(snapshot, rows::MIDDLE, params![id, half], |row| {

@@ -1,5 +1,6 @@
-//! Work that would hold up the event loop, on threads of its own: no more of it at once than the
-//! machine has processors, and whoever asks for much of it waits in a turn of their own.
+//! Work that would hold up the event loop, on threads of its own: of one name no more at once than the
+//! machine has processors, and one more for others. Whoever asks for much of it waits in a turn of
+//! their own.
 //!
 //! More would not be faster, and every thread that has ever done such work keeps memory: the pages
 //! that the allocator has begun for it. With a thread for each of many apps that woke at once, an
@@ -23,9 +24,9 @@ use tokio::{
 use self::turns::Turns;
 pub use self::turns::{Permit, Waits};
 
-/// Jobs at once on a machine with a single processor: one may compute while another waits for the
-/// disk.
-const PERMITS_MIN: usize = 2;
+/// Jobs of one name at once on a machine with a single processor: one may compute while another waits for
+/// the disk.
+const OF_NAME_MIN: usize = 2;
 
 /// Permits for jobs of one kind.
 #[derive(Debug)]
@@ -37,14 +38,15 @@ pub struct Offload {
 }
 
 impl Offload {
-    /// As many permits as the machine has processors, for which nobody waits longer than `patience`.
+    /// A permit more than the machine has processors, for which nobody waits longer than `patience`.
     #[must_use]
     pub fn new(patience: Duration) -> Self {
-        let processors = available_parallelism().map_or(PERMITS_MIN, usize::from);
-        Self::with_permits(processors.max(PERMITS_MIN), patience)
+        let processors = available_parallelism().map_or(OF_NAME_MIN, usize::from);
+        Self::with_permits(processors.max(OF_NAME_MIN) + 1, patience)
     }
 
-    /// So many permits, for which nobody waits longer than `patience`.
+    /// So many permits, of which no name has all if there are several, and for which nobody waits longer
+    /// than `patience`.
     #[must_use]
     pub fn with_permits(permits: usize, patience: Duration) -> Self {
         Self { turns: Turns::new(permits), names: RandomState::new(), patience }
@@ -61,10 +63,10 @@ impl Offload {
         timeout(self.patience, permit).await.ok().flatten().ok_or_else(crowded)
     }
 
-    /// A permit, if there is one now.
+    /// A permit for `whose`, if there is one now.
     #[must_use]
-    pub fn try_permit(&self) -> Option<Permit> {
-        self.turns.try_take()
+    pub fn try_permit(&self, whose: impl Hash) -> Option<Permit> {
+        self.turns.try_take(self.names.hash_one(whose))
     }
 
     /// Runs `job` when there is a permit, in the turn of `whose`. A job that has begun ends, also when

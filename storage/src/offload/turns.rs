@@ -1,10 +1,10 @@
 //! Permits that go round: each name has a queue of its own, and the queues take turns (fair queuing,
 //! Nagle, RFC 970). Whoever asks a hundred times waits a hundred rounds, and whoever asks once waits
-//! one.
+//! one. No name has all permits: the last one is for others, who need not wait until a job ends.
 
 use std::{
-    collections::{HashMap, VecDeque},
-    iter::Sum,
+    collections::{HashMap, VecDeque, hash_map::Entry},
+    iter::{self, Sum},
     sync::Arc,
     time::Duration,
 };
@@ -21,8 +21,12 @@ pub(super) struct Turns(Mutex<Queues>);
 
 #[derive(Debug)]
 struct Queues {
-    /// Permits that nobody has. While there are some, nobody waits.
+    /// Permits that one name may have at once.
+    of_name_max: usize,
+    /// Permits that nobody has. While there are some, only those wait who have as many as they may.
     free: usize,
+    /// How many a name has, if any.
+    held: HashMap<u64, usize>,
     /// Who waits, oldest first, also those who have left since.
     waiting: HashMap<u64, VecDeque<Waiter>>,
     /// Each name of `waiting` once; the first one is next.
@@ -37,7 +41,10 @@ struct Waiter {
 
 /// A permit for one job, until it is dropped.
 #[derive(Debug)]
-pub struct Permit(Option<Arc<Turns>>);
+pub struct Permit {
+    turns: Arc<Turns>,
+    name: u64,
+}
 
 /// Who waits for permits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,30 +66,35 @@ impl Sum for Waits {
 
 impl Turns {
     pub(super) fn new(permits: usize) -> Arc<Self> {
-        let queues = Queues { free: permits, waiting: HashMap::new(), order: VecDeque::new() };
+        let queues = Queues {
+            of_name_max: permits.saturating_sub(1).max(1),
+            free: permits,
+            held: HashMap::new(),
+            waiting: HashMap::new(),
+            order: VecDeque::new(),
+        };
         Arc::new(Self(Mutex::new(queues)))
     }
 
-    /// A permit, if there is a free one.
-    pub(super) fn try_take(self: &Arc<Self>) -> Option<Permit> {
-        self.take_free(&mut self.0.lock())
+    /// A permit for `name`, if there is one now.
+    pub(super) fn try_take(self: &Arc<Self>, name: u64) -> Option<Permit> {
+        self.0.lock().take(name).then(|| self.permit(name))
     }
 
     /// A permit when it is the turn of `name`; none when too many wait there already.
     pub(super) async fn take(self: &Arc<Self>, name: u64) -> Option<Permit> {
         let permit = {
             let mut queues = self.0.lock();
-            match self.take_free(&mut queues) {
-                Some(permit) => return Some(permit),
-                None => queues.enqueue(name)?,
+            if queues.take(name) {
+                return Some(self.permit(name));
             }
+            queues.enqueue(name)?
         };
         permit.await.ok()
     }
 
-    fn take_free(self: &Arc<Self>, queues: &mut Queues) -> Option<Permit> {
-        queues.free = queues.free.checked_sub(1)?;
-        Some(Permit(Some(self.clone())))
+    fn permit(self: &Arc<Self>, name: u64) -> Permit {
+        Permit { turns: Arc::clone(self), name }
     }
 
     pub(super) fn waits(&self) -> Waits {
@@ -97,6 +109,31 @@ impl Turns {
 }
 
 impl Queues {
+    fn may_have_more(&self, name: u64) -> bool {
+        self.held.get(&name).is_none_or(|held| *held < self.of_name_max)
+    }
+
+    /// Counts a free permit as one of `name`, if there is one that it may have.
+    fn take(&mut self, name: u64) -> bool {
+        let takes = self.free > 0 && self.may_have_more(name);
+        if takes {
+            self.free -= 1;
+            *self.held.entry(name).or_default() += 1;
+        }
+        takes
+    }
+
+    /// Counts a permit of `name` as free.
+    fn give_back(&mut self, name: u64) {
+        self.free += 1;
+        if let Entry::Occupied(mut held) = self.held.entry(name) {
+            *held.get_mut() -= 1;
+            if *held.get() == 0 {
+                held.remove();
+            }
+        }
+    }
+
     fn enqueue(&mut self, name: u64) -> Option<oneshot::Receiver<Permit>> {
         let queue = self.waiting.entry(name).or_insert_with(|| {
             self.order.push_back(name);
@@ -113,42 +150,42 @@ impl Queues {
         Some(permit)
     }
 
-    /// Who is next. Whoever has left since counts for no turn.
-    fn next(&mut self) -> Option<oneshot::Sender<Permit>> {
-        while let Some(name) = self.order.pop_front() {
+    /// Who is next, of those who may have a permit, with a free one. Whoever has left since counts for no
+    /// turn.
+    fn next(&mut self) -> Option<(u64, oneshot::Sender<Permit>)> {
+        for _ in 0..self.order.len() {
+            let name = self.order.pop_front()?;
+            if !self.may_have_more(name) {
+                // It keeps its place behind those who are served before it.
+                self.order.push_back(name);
+                continue;
+            }
             let mut queue = self.waiting.remove(&name).unwrap_or_default();
-            while let Some(waiter) = queue.pop_front() {
-                if waiter.port.is_closed() {
-                    continue;
-                }
-                if !queue.is_empty() {
-                    self.waiting.insert(name, queue);
-                    self.order.push_back(name);
-                }
-                return Some(waiter.port);
+            let next = iter::from_fn(|| queue.pop_front()).find(|it| !it.port.is_closed());
+            if !queue.is_empty() {
+                self.waiting.insert(name, queue);
+                self.order.push_back(name);
+            }
+            if let Some(waiter) = next
+                && self.take(name)
+            {
+                return Some((name, waiter.port));
             }
         }
         None
-    }
-
-    /// Who gets a permit that is given back; it is free when nobody waits.
-    fn give_back(&mut self) -> Option<oneshot::Sender<Permit>> {
-        let next = self.next();
-        self.free += usize::from(next.is_none());
-        next
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let Some(turns) = self.0.take() else { return };
-        loop {
-            let Some(port) = turns.0.lock().give_back() else { return };
-            match port.send(Self(Some(turns.clone()))) {
-                Ok(()) => return,
-                // It left just now. Not dropped here, which would give it back once more.
-                Err(mut unwanted) => unwanted.0 = None,
-            }
+        let next = {
+            let mut queues = self.turns.0.lock();
+            queues.give_back(self.name);
+            queues.next()
+        };
+        if let Some((name, port)) = next {
+            // Whoever left just now drops it, which hands it on.
+            drop(port.send(self.turns.permit(name)));
         }
     }
 }

@@ -8,7 +8,7 @@ mod idempotency;
 mod op;
 mod reply;
 
-use rookery_domain::{Error, Result, principal::Caller, trace::Trace};
+use rookery_domain::{Error, Result, id::HumanId, principal::Caller, trace::Trace};
 use rookery_storage::{
     commit::Outcome,
     offload::{Offload, Permit},
@@ -110,12 +110,16 @@ impl Request {
         self
     }
 
-    /// Takes a permit of `offload` for a request that needs one, so that it can begin. `None` where there
-    /// is none now: the request was sent back, and its sender waits for one.
-    pub(crate) fn with_permit(mut self: Box<Self>, offload: &Offload) -> Option<Box<Self>> {
+    /// Takes a permit of `offload`, in the turn of the app's owner, for a request that needs one, so that
+    /// it can begin. `None` where there is none now: the request was sent back, and its sender waits for one.
+    pub(crate) fn with_permit(
+        mut self: Box<Self>,
+        offload: &Offload,
+        owner: HumanId,
+    ) -> Option<Box<Self>> {
         let ask = &mut self.0.as_mut()?.ask;
         if ask.aside && ask.permit.is_none() {
-            ask.permit = offload.try_permit();
+            ask.permit = offload.try_permit(owner);
             if ask.permit.is_none() {
                 self.send_back(Answer::LacksPermit);
                 return None;
