@@ -24,6 +24,7 @@ pub mod task;
 #[doc(hidden)]
 pub mod testing;
 pub mod workers;
+mod yielding;
 
 pub use control::Control;
 pub use directory::{Directory, DirectoryOptions};

@@ -177,6 +177,8 @@ pub(crate) async fn start_apps(
         rehearsing: Offload::new(patience),
         trash: Offload::with_permits(TRASH_PERMITS, patience),
         detached: Offload::with_permits(DETACHED_PERMITS, patience),
+        replaying: Offload::new(patience),
+        moving: Offload::with_permits(1, patience),
         trash_overfull: Notify::new(),
         observer,
         collector: Collector::default(),

@@ -86,6 +86,6 @@ impl Chain {
     }
 }
 
-fn weight(event: &Event) -> usize {
+pub(crate) fn weight(event: &Event) -> usize {
     event.data.as_ref().map_or(0, |data| data.len()) + event.row().map_or(0, |row| row.data().len())
 }

@@ -21,7 +21,7 @@ use rookery_storage::{
     offload::Permit,
     versions::{self, VersionAsset},
 };
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::{AppDetail, Bundle, Control, advisories, draft, to_the_end};
 use crate::{
@@ -33,8 +33,11 @@ use crate::{
         root::Withheld,
     },
     registry::AppHandle,
+    yielding::yield_to_writers,
 };
 
+/// Bytes of rows that a deploy may move without waiting for its turn.
+const MOVED_BYTES_FREE: u64 = 4 << 20;
 /// Versions that a deploy is prepared on before it gives way to another server of the same
 /// database.
 const ATTEMPTS_MAX: usize = 4;
@@ -130,7 +133,15 @@ impl Control {
             let base = plan.base_version;
             let bytes = plan.html.len() + plan.manifest_text.len();
             let op = Op::App(AppOp::Deploy(plan.clone()));
-            match app.apply_with(request.caller.clone(), op, asked, bytes).await {
+            let (turn, began) = (self.turn_to_move(app, &plan).await?, Instant::now());
+            let answer = app.apply_with(request.caller.clone(), op, asked, bytes).await;
+            if let Some(turn) = turn {
+                tokio::spawn(async move {
+                    yield_to_writers(began).await;
+                    drop(turn);
+                });
+            }
+            match answer {
                 Ok(Reply::Deployed(report)) => {
                     // In this turn: after it the next version may be there.
                     let detail = self.detail(app).await.map_err(Error::after_change)?;
@@ -153,6 +164,18 @@ impl Control {
             }
         }
         Err(last)
+    }
+
+    /// The turn that a deploy takes which may move many bytes of rows, and so hold up all commits while it
+    /// is written: over all apps one at a time, with room for writers behind it.
+    async fn turn_to_move(&self, app: &AppHandle, plan: &DeployPlan) -> Result<Option<Permit>> {
+        let root = app.root().await?;
+        let coming = plan.detached.values().flatten().map(|row| row.data().len() as u64);
+        let leaving = if plan.force { root.totals.bytes } else { 0 };
+        if coming.sum::<u64>() + leaving <= MOVED_BYTES_FREE {
+            return Ok(None);
+        }
+        self.env().moving.permit(root.record.owner).await.map(Some)
     }
 
     async fn plan(&self, app: &AppHandle, request: &Redeploy) -> Result<DeployPlan> {

@@ -40,6 +40,7 @@ use rookery_domain::{
 };
 use rookery_storage::Db;
 pub use rookery_storage::{apps::AppsOf, transfers::TransferContents};
+use tokio::sync::Mutex;
 
 use crate::{domains::Domains, env::Env, key_locks::KeyLocks, registry::Apps, task::to_the_end};
 
@@ -52,11 +53,20 @@ pub struct Control {
     advisories: Arc<advisories::Cache>,
     /// The keys of creations under way.
     creating: Arc<KeyLocks>,
+    /// Whose turn it is to destroy a part of what an app left.
+    purging: Arc<Mutex<()>>,
 }
 
 impl Control {
     pub(crate) fn new(apps: Apps, db: Db, domains: Domains) -> Self {
-        Self { apps, db, domains, advisories: Arc::default(), creating: Arc::default() }
+        Self {
+            apps,
+            db,
+            domains,
+            advisories: Arc::default(),
+            creating: Arc::default(),
+            purging: Arc::default(),
+        }
     }
 
     pub(crate) fn env(&self) -> &Arc<Env> {

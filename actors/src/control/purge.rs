@@ -1,18 +1,26 @@
-//! Destroying an app: first it is marked and its slot emptied, then its data goes in chunks.
-//! Whatever interrupts this, the sweeper finishes it.
+//! Destroying an app: first it is marked and its slot emptied, then its data goes in chunks, one at a
+//! time over all apps. Whatever interrupts this, the sweeper finishes it.
+
+use std::time::Duration;
 
 use rookery_domain::{Result, id::AppId, principal::Caller};
 use rookery_storage::apps;
+use tokio::time::{Instant, timeout};
 use tracing::warn;
 
 use super::{Control, to_the_end};
 use crate::{
     app::message::{AppOp, Op},
     registry::AppHandle,
+    yielding::yield_to_writers,
 };
 
+/// How long whoever destroys an app waits until nothing is left of it.
+const REST_WAIT_MAX: Duration = Duration::from_secs(10);
+
 impl Control {
-    /// Destroys a deleted app, irreversibly.
+    /// Destroys a deleted app, irreversibly. It is gone when this returns; what is left of a large one goes
+    /// a little later.
     ///
     /// # Errors
     /// `conflict` for an app that is not deleted; `app_closed`; those of [`AppHandle::apply`].
@@ -21,9 +29,13 @@ impl Control {
         to_the_end(async move {
             app.apply(caller, Op::App(AppOp::Destroy)).await?;
             // It is destroyed whatever comes now: the sweeper finishes what this does not.
-            if let Err(error) = control.finish_purge(app.id()).await {
-                warn!(app.id = %app.id(), %error, "what a destroyed app left waits for the sweeper");
-            }
+            let id = app.id();
+            let rest = tokio::spawn(async move {
+                if let Err(error) = control.finish_purge(id).await {
+                    warn!(app.id = %id, %error, "what a destroyed app left waits for the sweeper");
+                }
+            });
+            drop(timeout(REST_WAIT_MAX, rest).await);
             Ok(())
         })
         .await
@@ -38,7 +50,7 @@ impl Control {
         self.env().store.barrier(app).await;
         // Its record says that it is being destroyed, so no later roll-up brings its meters.
         self.apps.inner.env.collector.round_ended().await;
-        while apps::purge::step(&self.db, app).await? {
+        while self.purge_step(app).await? {
             if self.apps.is_stopping() {
                 return Ok(());
             }
@@ -46,5 +58,17 @@ impl Control {
         self.domains.forget(app).await;
         self.apps.forget(app);
         Ok(())
+    }
+
+    /// Whether more is left of the app. Many that are destroyed at once take turns, and leave the database
+    /// to writers between them.
+    async fn purge_step(&self, app: AppId) -> Result<bool> {
+        let _turn = self.purging.lock().await;
+        let began = Instant::now();
+        let is_more = apps::purge::step(&self.db, app).await?;
+        if is_more {
+            yield_to_writers(began).await;
+        }
+        Ok(is_more)
     }
 }

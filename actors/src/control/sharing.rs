@@ -139,8 +139,8 @@ impl Control {
         human: HumanId,
     ) -> Result<()> {
         // First, so that whoever hears of it, by a poll that ends, has no session any more.
-        let ended_visits = directory.is_member(app, human).await?
-            && directory.end_visits(app.id(), human).await?;
+        let ended_visits =
+            directory.is_member(app, human).await? && directory.end_visits(app.id(), human).await?;
         let known = members::was_member(&self.db, app.id(), human);
         let removed = end(app, caller, AccessOp::RemoveMember { human }, known).await;
         if removed.map_err(|error| if ended_visits { error.after_change() } else { error })? {

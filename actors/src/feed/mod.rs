@@ -19,7 +19,7 @@ use rookery_storage::feed::EventPage;
 use tokio::time::Instant;
 
 use crate::{
-    app::{read::View, root::Root, standing::ends_at},
+    app::{read::View, root::Root, standing::ends_at, tail::weight},
     registry::AppHandle,
 };
 use sight::Sight;
@@ -31,10 +31,16 @@ pub const WAIT_DEFAULT: Duration = Duration::from_secs(25);
 /// Bytes of events after which a page ends, whatever was asked for: an event may hold a whole row,
 /// and a page is in memory until its reader has taken it, which some never do.
 const PAGE_BYTES: usize = 64 << 10;
-/// Events read from storage at a time.
-const CHUNK_EVENTS: usize = 128;
+/// Events read from storage first: each may hold a row of the largest size.
+const CHUNK_EVENTS_MIN: usize = 8;
+/// Most events read from storage at a time, where those before them were small.
+const CHUNK_EVENTS_MAX: usize = 128;
+/// Each chunk has so many times as many events as the one before, while that held less than a page.
+const CHUNK_GROWTH: usize = 4;
 /// Events that one poll looks at before it answers, however few of them its caller sees.
 const SCAN_EVENTS_MAX: usize = 5_000;
+/// Bytes of events from storage after which it does so too.
+const SCAN_BYTES_MAX: usize = 4 << 20;
 
 /// Shortest time between two looks at whether a caller's link or token has ended.
 const LOOK_AGAIN_MIN: Duration = Duration::from_millis(5);
@@ -150,10 +156,16 @@ impl AppHandle {
     ) -> Result<(Vec<FeedEvent>, u64, bool)> {
         let mut sight = Sight::new(view, query.collection.as_deref(), &self.env().key, cursor);
         let (mut seen, mut through) = (Vec::new(), cursor.seq);
-        let (mut looked, mut bytes) = (0, 0);
+        let (mut looked, mut bytes, mut scanned) = (0, 0, 0);
+        let mut chunk_events = CHUNK_EVENTS_MIN;
         let begins = self.env().feed_begins();
-        while through < view.root.seq && looked < SCAN_EVENTS_MAX {
-            let EventPage { events, ends } = self.chunk(view, through).await?;
+        while through < view.root.seq && looked < SCAN_EVENTS_MAX && scanned < SCAN_BYTES_MAX {
+            let EventPage { events, ends } = self.chunk(view, through, chunk_events).await?;
+            let chunk_bytes: usize = events.iter().map(|event| weight(event)).sum();
+            if chunk_bytes < PAGE_BYTES {
+                chunk_events = (chunk_events * CHUNK_GROWTH).min(CHUNK_EVENTS_MAX);
+            }
+            scanned += chunk_bytes;
             for event in events {
                 if looked == 0 && event.at < begins {
                     return Err(no_longer_kept());
@@ -174,12 +186,15 @@ impl AppHandle {
         Ok((seen, through, through < view.root.seq))
     }
 
-    async fn chunk(&self, view: &View, after: u64) -> Result<EventPage> {
+    /// The events behind `after`: those that are in memory, or some of storage, `limit` at most.
+    async fn chunk(&self, view: &View, after: u64, limit: usize) -> Result<EventPage> {
         if let Some(events) = view.root.tail.after(after) {
             return Ok(EventPage { events, ends: None });
         }
-        let store = &self.env().store;
-        let page = store.events(self.id(), after, view.root.seq, CHUNK_EVENTS).await?;
+        let env = self.env();
+        // Other reads of storage share its connections.
+        let _turn = env.replaying.permit(view.root.record.owner).await?;
+        let page = env.store.events(self.id(), after, view.root.seq, limit).await?;
         if page.ends.is_none_or(|(first, _)| first != after + 1) {
             // Pruned between the look at the root and this one.
             return Err(no_longer_kept());

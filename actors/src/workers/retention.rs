@@ -16,7 +16,10 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use super::{Context, tour::Round};
-use crate::app::{birth::read_manifest, decide::sweep::SWEEP_ROWS_MAX, message::AppOp, root::Root};
+use crate::{
+    app::{birth::read_manifest, decide::sweep::SWEEP_ROWS_MAX, message::AppOp, root::Root},
+    yielding::yield_to_writers,
+};
 
 /// Dormant apps that are read from storage at a time.
 const PAGE: u32 = 200;
@@ -33,8 +36,6 @@ const RESPONSES_PART: u64 = 4;
 const FEEDS_MAX: u32 = 500;
 /// Most steps that one round takes on one feed; each deletes a bounded number of events.
 const STEPS_MAX: usize = 2_000;
-/// After a step of pruning the writers have this many times as long for themselves.
-const YIELD_TIMES: u32 = 4;
 
 /// One round over rows; the number that went to the trash.
 pub(super) async fn rows(context: &Context) -> Result<u64> {
@@ -191,11 +192,6 @@ async fn responses(context: &Context, app: AppId, bytes: u64) -> Result<()> {
         yield_to_writers(began).await;
     }
     Ok(())
-}
-
-/// Lets commits through that waited for a step of pruning: most of the time is theirs.
-async fn yield_to_writers(began: Instant) {
-    tokio::time::sleep(began.elapsed() * YIELD_TIMES).await;
 }
 
 /// Prunes one feed; a failure is logged and holds up nobody else.
