@@ -98,6 +98,13 @@ impl<'a> Access<'a> {
         }
     }
 
+    /// Whether a row may be at a key without the knowledge of whoever creates one there.
+    #[must_use]
+    pub fn may_miss(&self) -> bool {
+        let grant = self.credential(Operation::Create);
+        grant.map_or(true, |grant| self.sight(grant) != RowScope::All)
+    }
+
     /// Upsert on a unique field: `matched` is the row that holds the value. Whoever may neither change nor
     /// read that row is told what it would be told without it.
     ///

@@ -67,6 +67,46 @@ async fn detached_rows_are_kept_and_come_back() {
 }
 
 #[tokio::test]
+async fn whoever_may_not_see_a_detached_row_is_told_no_more_of_it_than_of_a_live_one() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let diary = |schema: Value| {
+        let permissions = json!({"read": ["creator"], "write": ["anyone"], "update": ["creator"],
+            "delete": ["creator"]});
+        json!({"collections": {"notes": {"schema": {"$ref": "#/$defs/Note"},
+            "permissions": permissions}}, "$defs": {"Note": schema}})
+    };
+    let any = diary(json!({"type": "object"}));
+    let app = server.deploy(&owner, json!({"visibility": "public", "manifest": any})).await;
+    let send = async |token: Option<&str>, path: &str, body: Value| {
+        let host = format!("{}.localhost", app.slug);
+        let mut request = server.request(Method::POST, path).header("host", host).json(&body);
+        if let Some(token) = token {
+            request = request.header("x-service-participant-token", token);
+        }
+        Answer::of(request).await
+    };
+    let come = async || send(None, "/s/session", json!({})).await.expect(201)["token"].clone();
+    let (one, other) = (come().await, come().await);
+    let create = async |token: &Value, key: &str| {
+        let body = json!({"key": key, "data": {"n": 1}});
+        send(token.as_str(), "/s/collections/notes", body).await
+    };
+    create(&one, "k").await.expect(201);
+    let live = create(&other, "k").await;
+    live.error(ErrorCode::RowNotFound);
+    let strict = diary(json!({"type": "object", "properties": {"n": {"minimum": 2}}}));
+    let forced = json!({"manifest": strict, "force": true});
+    redeploy(&server, &owner, &app, forced).await.expect(201);
+    let body = json!({"key": "k", "data": {"n": 3}});
+    let detached = send(other.as_str(), "/s/collections/notes", body).await;
+    assert_eq!(
+        detached.error(ErrorCode::RowNotFound)["message"],
+        live.error(ErrorCode::RowNotFound)["message"]
+    );
+}
+
+#[tokio::test]
 async fn the_owner_alone_is_told_that_detached_rows_take_room_and_are_there() {
     let server = TestServer::builder().set("MAX_ROWS_PER_APP", "3").start().await;
     let owner = server.owner("ann").await;

@@ -64,6 +64,10 @@ impl Decision<'_> {
         let digest = Digest::of(&key);
         let tomb = self.working.tomb(&decl.name, digest);
         if tomb.is_some_and(|t| matches!(t.kind, TombKind::Detached | TombKind::Poison)) {
+            if Access::new(&self.standing, decl).may_miss() {
+                // Whose row it was is not known here: it is one that this caller may not see.
+                return Err(Error::row_not_found());
+            }
             let message = format!("a row that is kept but not served holds the key {key:?}");
             return Err(Error::new(ErrorCode::Conflict, message).with_hint(KEPT));
         }
