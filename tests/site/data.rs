@@ -171,6 +171,20 @@ async fn a_number_is_the_one_that_is_written_wherever_it_stands() {
 }
 
 #[tokio::test]
+async fn where_two_changed_the_end_of_a_long_text_both_ends_are_shown() {
+    let owned = with_rows().await;
+    let text = |end: &str| json!({"name": format!("{}{end}", "word ".repeat(40))}).to_string();
+    assert_eq!(save(&owned, "k1", &text("old"), &editor(&owned, "k1").await).await.status, 303);
+    let at = editor(&owned, "k1").await;
+    assert_eq!(save(&owned, "k1", &text("theirs"), &at).await.status, 303);
+    let late = save(&owned, "k1", &text("mine"), &at).await;
+    assert_eq!(late.status, 409);
+    for end in ["old", "mine", "theirs"] {
+        late.says(&format!("word {end}</td>"));
+    }
+}
+
+#[tokio::test]
 async fn an_edit_in_a_collection_that_is_declared_no_more_is_not_lost() {
     let owned = with_rows().await;
     let at = editor(&owned, "k1").await;

@@ -66,6 +66,28 @@ async fn versions_show_what_they_changed_and_expose() {
 }
 
 #[tokio::test]
+async fn a_change_in_a_long_line_is_shown_and_what_turns_its_direction_as_well() {
+    let owned = two_versions().await;
+    let line = |end: &str, ending: &str| {
+        let style = "b { color: red } ".repeat(60);
+        json!({"html": format!("<style>{style}</style>{end}{ending}"), "manifest": manifest("owner", true)})
+    };
+    let scripted = "<script src=\"https://evil.example/x.js\"></script>";
+    for html in [
+        line("<p>hello</p>", "\n"),
+        line(scripted, "\n"),
+        line(scripted, "\r\n"),
+        line("<p>\u{202e}olleh</p>", "\r\n"),
+    ] {
+        owned.agent(POST, "/versions", html).await.expect(201);
+    }
+    let scripted = owned.see("/versions/4").await;
+    scripted.says("evil.example").says("hello").says("There is more than this page shows.");
+    owned.see("/versions/5").await.says(r"\r\n</code>").says(r"\n</code>");
+    owned.see("/versions/6").await.says(r"\u202eolleh").hides("\u{202e}");
+}
+
+#[tokio::test]
 async fn going_back_is_a_new_version_through_the_same_gate() {
     let owned = two_versions().await;
     // Version 1 lacks a collection and reads wider: it breaks, and says so.

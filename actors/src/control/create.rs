@@ -389,7 +389,9 @@ pub(crate) fn too_many_apps(of: FullOf, max: AppsMax) -> Error {
             .with_details(json!({"dimension": "apps", "limit": kept}))
     };
     match of {
-        FullOf::Apps => refused(format!("the account has {kept} apps, which is its limit")),
+        FullOf::Apps => {
+            refused(format!("the account may have {kept} apps, and has room for no more"))
+        }
         FullOf::Trash => refused(format!(
             "the account may have {kept} apps, and those in its trash beyond {trashed} count too"
         ))
