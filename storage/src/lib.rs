@@ -6,6 +6,7 @@
 
 pub mod agents;
 pub mod apps;
+mod arrivals;
 pub mod backup;
 pub mod claims;
 pub mod closing;

@@ -199,8 +199,10 @@ pub(crate) const INSERT: &str = "insert into participants
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn create(db: &Db, visitor: &Participant) -> Result<()> {
-    db.execute(INSERT, visitor.columns()).await?;
-    Ok(())
+    match db {
+        Db::Sqlite(sqlite) => sqlite.arrivals().store(db.clone(), visitor.clone()).await,
+        Db::Postgres(_) => db.execute(INSERT, visitor.columns()).await.map(drop),
+    }
 }
 
 /// The unexpired visitor with this token hash.

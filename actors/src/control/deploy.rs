@@ -135,7 +135,7 @@ impl Control {
             let op = Op::App(AppOp::Deploy(plan.clone()));
             let (turn, began) = (self.turn_to_move(app, &plan).await?, Instant::now());
             let answer = app.apply_with(request.caller.clone(), op, asked, bytes).await;
-            if let Some(turn) = turn {
+            if let (Some(turn), Ok(Reply::Deployed(_))) = (turn, &answer) {
                 tokio::spawn(async move {
                     yield_to_writers(began).await;
                     drop(turn);

@@ -67,7 +67,10 @@ impl Control {
         let began = Instant::now();
         let is_more = apps::purge::step(&self.db, app).await?;
         if is_more {
-            yield_to_writers(began).await;
+            tokio::select! {
+                () = yield_to_writers(began) => {}
+                () = self.apps.inner.stopping.cancelled() => {}
+            }
         }
         Ok(is_more)
     }

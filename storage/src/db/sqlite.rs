@@ -29,6 +29,7 @@ use super::{
     postgres::SLOW_STATEMENT,
 };
 use crate::{
+    arrivals::Arrivals,
     backup::end_restore,
     error::{Result, StorageError},
     faults,
@@ -83,6 +84,7 @@ struct Inner {
     readers: SqlitePool,
     write_lock: Arc<Mutex<()>>,
     soundness: Soundness,
+    arrivals: Arc<Arrivals>,
     /// The cold path's write connection. Its transactions wait for it first and for the write lock then, so
     /// that the writer thread waits for one of them at most, however many there are.
     cold: Mutex<Option<SqliteConnection>>,
@@ -152,6 +154,7 @@ impl SqliteDb {
             readers,
             write_lock: Arc::default(),
             soundness: Soundness::default(),
+            arrivals: Arc::default(),
             cold: Mutex::new(Some(cold)),
             loaders: parking_lot::Mutex::new(Some(Vec::new())),
             loading: Offload::new(LOAD_PATIENCE),
@@ -186,6 +189,11 @@ impl SqliteDb {
     #[must_use]
     pub fn write_lock(&self) -> Arc<Mutex<()>> {
         Arc::clone(&self.0.write_lock)
+    }
+
+    /// Visitors that come in.
+    pub(crate) fn arrivals(&self) -> Arc<Arrivals> {
+        Arc::clone(&self.0.arrivals)
     }
 
     /// Whether it can still promise anything.

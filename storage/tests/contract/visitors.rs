@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures::future::join_all;
 use rookery_domain::{
     Principal,
     event::{Event, EventType},
@@ -47,6 +48,23 @@ contract! {
             assert_eq!(found, Some(visitor));
         }
         assert_eq!(participants::by_hash(db, hash(), NOW).await.unwrap(), None);
+    }
+
+    async fn of_a_crowd_that_comes_at_once_each_is_stored_and_one_that_cannot_be_keeps_no_other_out(test: &TestDb) {
+        let db = &test.db;
+        let crowd: Vec<_> = (0..200).map(|_| visitor(CameBy::Anonymous)).collect();
+        let twice = Participant { id: crowd[100].id, ..visitor(CameBy::Anonymous) };
+        let before = [&crowd[..150], &[twice.clone()], &crowd[150..]].concat();
+        let stored = join_all(before.iter().map(|one| participants::create(db, one))).await;
+        assert_eq!(stored.iter().filter(|stored| stored.is_err()).count(), 1);
+        let known = async |visitor: &Participant| {
+            participants::by_hash(db, visitor.hash, NOW).await.unwrap().is_some()
+        };
+        let of_two = [known(&crowd[100]).await, known(&twice).await];
+        assert!(of_two[0] != of_two[1], "one of the two with one id");
+        for (at, visitor) in crowd.iter().enumerate().filter(|(at, _)| *at != 100) {
+            assert!(known(visitor).await, "{at}");
+        }
     }
 
     async fn a_visitors_token_ends_by_itself_is_renewed_and_is_revoked(test: &TestDb) {
