@@ -58,7 +58,7 @@ impl Apps {
         let decisions = [&env.compiling, &env.scanning, &env.deciding, &env.rehearsing];
         let kinds =
             decisions.into_iter().chain([&env.trash, &env.detached, &env.replaying, &env.moving]);
-        kinds.map(Offload::waits).into_iter().sum()
+        kinds.map(Offload::waits).sum()
     }
 
     /// Ends a second of observation: the server calls it once a second.

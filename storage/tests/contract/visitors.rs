@@ -1,6 +1,6 @@
 //! Visitors of apps.
 
-use std::sync::Arc;
+use std::{slice::from_ref, sync::Arc};
 
 use futures::future::join_all;
 use rookery_domain::{
@@ -54,7 +54,7 @@ contract! {
         let db = &test.db;
         let crowd: Vec<_> = (0..200).map(|_| visitor(CameBy::Anonymous)).collect();
         let twice = Participant { id: crowd[100].id, ..visitor(CameBy::Anonymous) };
-        let before = [&crowd[..150], &[twice.clone()], &crowd[150..]].concat();
+        let before = [&crowd[..150], from_ref(&twice), &crowd[150..]].concat();
         let stored = join_all(before.iter().map(|one| participants::create(db, one))).await;
         assert_eq!(stored.iter().filter(|stored| stored.is_err()).count(), 1);
         let known = async |visitor: &Participant| {
