@@ -1,9 +1,11 @@
 //! Faults at every step of a commit: whatever happens, a group is applied as a whole or not at
 //! all, and nobody is told of a success that is not durable.
 
+use std::fs;
+
 use rookery_domain::{event::EventType, id::AppId, idempotency::KEPT_FOR_S};
 use rookery_storage::{
-    Db, LaneStatus, StorageError, Writer, WriterOptions,
+    Db, LaneStatus, StorageError, StorageOptions, Writer, WriterOptions,
     commit::{Abort, AppWrite, Outcome, RowState},
     faults::{self, Fault, Faults, Point},
     idempotency,
@@ -11,6 +13,7 @@ use rookery_storage::{
 };
 use rookery_testkit::until;
 use sqlx::Executor as _;
+use tempfile::TempDir;
 
 use super::kit::{Draft, Hold, deploy, load, picture, start, start_with};
 use crate::support::{NOW, TestDb, contract, number, on_postgres, on_sqlite, row};
@@ -39,8 +42,14 @@ async fn broken_at(test: &TestDb, point: Point, fault: Fault) -> Outcome {
     // Before it has another connection.
     let health = writer.health();
     writer.barrier(app).await;
-    let after = load(&test.db, app).await;
-    let response = idempotency::find(&test.db, [6; 32], NOW).await.unwrap();
+    // A broken store loads nothing more: what it holds is what the next start finds.
+    let next = match outcome {
+        Outcome::StoreBroken => Some(next_start(&test.db).await),
+        _ => None,
+    };
+    let db = next.as_ref().map_or(&test.db, |(_, db)| db);
+    let after = load(db, app).await;
+    let response = idempotency::find(db, [6; 32], NOW).await.unwrap();
     let applied = picture(&after) != before;
     assert_eq!(response.is_some(), applied, "{point:?} {fault:?}");
     if applied {
@@ -72,6 +81,17 @@ async fn broken_at(test: &TestDb, point: Point, fault: Fault) -> Outcome {
         forget_responses(test).await;
     }
     outcome
+}
+
+/// The database as the next start finds it, from a copy of its files, and the folder of these.
+async fn next_start(db: &Db) -> (TempDir, Db) {
+    let Db::Sqlite(db) = db else { unreachable!("PostgreSQL is not broken by a connection") };
+    let (from, to) = (db.path().parent().unwrap(), tempfile::tempdir().unwrap());
+    for name in ["rookery.db", "rookery.db-wal"] {
+        fs::copy(from.join(name), to.path().join(name)).unwrap();
+    }
+    let db = Db::connect(&StorageOptions::sqlite(to.path())).await.unwrap();
+    (to, db)
 }
 
 /// Restarts dead lanes, as the supervisor does.
