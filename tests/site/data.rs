@@ -182,6 +182,11 @@ async fn where_two_changed_the_end_of_a_long_text_both_ends_are_shown() {
     for end in ["old", "mine", "theirs"] {
         late.says(&format!("word {end}</td>"));
     }
+    // What each of the two did, where they did it in different places.
+    let at = editor(&owned, "k1").await;
+    assert_eq!(save(&owned, "k1", &text("last"), &at).await.status, 303);
+    let late = save(&owned, "k1", &text("theirs").replacen("word", "first", 1), &at).await;
+    late.says("<td>first word word").says("word last</td>");
 }
 
 #[tokio::test]

@@ -138,16 +138,20 @@ pub fn short(name: &str) -> String {
 }
 
 /// What several contents have in one place, each as a cell shows it, from shortly before the first
-/// character in which they differ; `None` is a content that has nothing there.
+/// character in which it differs from the first of them, and that one from the others; `None` is a
+/// content that has nothing there.
 #[must_use]
 pub fn compared<const N: usize>(values: [Option<&RawValue>; N]) -> [String; N] {
     let texts = values.map(|value| value.map(|value| text(value.get())));
-    texts.each_ref().map(|text| match text {
-        None => "(none)".to_owned(),
-        Some(text) => {
-            let others = texts.iter().flatten().map(|other| &**other);
-            visible(&cut_to_difference(text, others, CELL_CHARS_MAX))
-        }
+    let first = texts.first().and_then(Option::as_deref);
+    texts.each_ref().map(|text| {
+        let Some(text) = text.as_deref() else { return "(none)".to_owned() };
+        let others = match first {
+            Some(first) if first != text => &texts[..1],
+            _ => &texts[..],
+        };
+        let others = others.iter().flatten().map(|other| &**other);
+        visible(&cut_to_difference(text, others, CELL_CHARS_MAX))
     })
 }
 
