@@ -2,7 +2,7 @@
 //! next. Each page that is opened for the first time makes a visitor, and a crowd would wait for one
 //! sync after another. PostgreSQL groups commits by itself.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -11,6 +11,7 @@ use crate::{
     db::Db,
     error::{Result, StorageError},
     participants::{INSERT, Participant},
+    trace,
 };
 
 /// Visitors of one commit.
@@ -32,6 +33,7 @@ struct Arrived {
 impl Arrivals {
     /// Stores a visitor in `db`, whose arrivals these are, also when nobody waits for that any more.
     pub(crate) async fn store(self: Arc<Self>, db: Db, visitor: Participant) -> Result<()> {
+        let began = Instant::now();
         let (port, stored) = oneshot::channel();
         self.waiting.lock().push(Arrived { visitor, port });
         // As many turns as visitors, so that nobody is left; most find those before them gone.
@@ -46,7 +48,10 @@ impl Arrivals {
         };
         tokio::spawn(turn);
         let lost = || StorageError::MaybeCommitted("a commit of visitors ended early".into());
-        stored.await.unwrap_or_else(|_| Err(lost()))
+        let stored = stored.await.unwrap_or_else(|_| Err(lost()));
+        // That of many is in the trace of each, and in nobody's besides.
+        trace::transaction_ended(began, &stored);
+        stored
     }
 }
 

@@ -40,12 +40,16 @@ async fn one_trace_shows_a_request_its_message_the_wake_the_decision_and_the_com
     let collector = Collector::start(StatusCode::OK).await;
     let server = traced(&collector).set("ROOKERY__TRACES__HEADERS", "x-tenant=birds").start().await;
     let owner = server.owner("ann").await;
-    let app = server.deploy(&owner, json!({"manifest": guestbook()})).await;
+    let public = json!({"manifest": guestbook(), "visibility": "public"});
+    let app = server.deploy(&owner, public).await;
+    let come = server.request(Method::POST, "/s/session").json(&json!({}));
+    Answer::of(come.header("host", format!("{}.localhost", app.slug))).await.expect(201);
     let create = server.call(Method::POST, &app.path("/collections/entries"), &owner);
     let create = create.header("traceparent", header("01")).header("x-request-id", "traced");
     Answer::of(create.json(&json!({"key": "k", "data": {"n": 1}}))).await.expect(201);
     let done = |span: &Seen| span.trace == TRACE && span.parent == CALLER;
-    let all = collector.until(|spans| spans.iter().any(done)).await;
+    let came = |span: &Seen| span.name == "POST /s/session";
+    let all = collector.until(|spans| spans.iter().any(done) && spans.iter().any(came)).await;
     let spans: Vec<_> = all.iter().filter(|span| span.trace == TRACE).cloned().collect();
     let request = only(&spans, "POST /v1/apps/{id}/collections/{name}");
     assert_eq!((request.parent.as_str(), request.kind.as_str()), (CALLER, "SPAN_KIND_SERVER"));
@@ -82,6 +86,8 @@ async fn one_trace_shows_a_request_its_message_the_wake_the_decision_and_the_com
     assert!(has_transaction(deploy));
     let registered = all.iter().find(|span| span.name == "POST /v1/register");
     assert!(registered.is_some_and(has_transaction), "the directory's are in it, too");
+    let came = all.iter().find(|span| came(span));
+    assert!(came.is_some_and(has_transaction), "and of visitors who share one");
     assert!(collector.requests().iter().all(|(headers, _)| headers["x-tenant"] == "birds"));
 }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use rookery_domain::{Result, id::AppId, principal::Caller};
-use rookery_storage::apps;
+use rookery_storage::{apps, trace};
 use tokio::time::{Instant, timeout};
 use tracing::warn;
 
@@ -30,11 +30,11 @@ impl Control {
             app.apply(caller, Op::App(AppOp::Destroy)).await?;
             // It is destroyed whatever comes now: the sweeper finishes what this does not.
             let id = app.id();
-            let rest = tokio::spawn(async move {
+            let rest = tokio::spawn(trace::carried(async move {
                 if let Err(error) = control.finish_purge(id).await {
                     warn!(app.id = %id, %error, "what a destroyed app left waits for the sweeper");
                 }
-            });
+            }));
             drop(timeout(REST_WAIT_MAX, rest).await);
             Ok(())
         })

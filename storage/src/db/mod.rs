@@ -314,10 +314,7 @@ impl Db {
             }
             Err(_) => Err(StorageError::MaybeCommitted("the runtime has ended".into())),
         };
-        if let Some(trace) = trace::current() {
-            let failure = result.is_err().then_some("storage");
-            trace.child().end("transaction", began, Instant::now(), failure, Vec::new());
-        }
+        trace::transaction_ended(began, &result);
         result
     }
 
