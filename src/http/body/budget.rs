@@ -93,7 +93,9 @@ impl BodyShare {
         let of_senders = if is_visitor { max / 2 } else { max };
         let mut held = self.budget.held.lock();
         let of_network = held.by_network.get(&self.key()).copied().unwrap_or_default();
-        if of_network + more > of_senders / 2 {
+        // One body alone is bounded by itself, also where the settings leave visitors little.
+        let is_alone = is_visitor && of_network == self.counted;
+        if !is_alone && of_network + more > of_senders / 2 {
             let message = "this address sends too many bytes of request bodies at once";
             return Err(Error::new(ErrorCode::RateLimited, message));
         }
