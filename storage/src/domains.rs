@@ -224,16 +224,17 @@ async fn take_from_closed(tx: &mut Tx, name: &DomainName) -> Result<Option<AppId
         )
         .await?;
     let Some((id, app)) = found else { return Ok(None) };
-    if let Some(Some(edge_id)) = unbind(tx, id).await? {
+    if let Some(edge_id) = unbind(tx, id).await? {
         leave(tx, &edge_id).await?;
     }
     Ok(Some(app))
 }
 
-/// Deletes a binding; what the edge provider calls it, if the binding was there.
-async fn unbind(tx: &mut Tx, id: DomainId) -> Result<Option<Option<String>>> {
+/// Deletes a binding, if it is there; what the edge provider calls it, if that has a name for it.
+async fn unbind(tx: &mut Tx, id: DomainId) -> Result<Option<String>> {
     tx.execute("delete from domain_names where domain_id = $1", args![id]).await?;
-    tx.value("delete from domains where id = $1 returning edge_id", args![id]).await
+    let edge_id = tx.value("delete from domains where id = $1 returning edge_id", args![id]);
+    Ok(edge_id.await?.flatten())
 }
 
 /// Notes the edge provider's own name for a domain. If the domain was removed meanwhile, or its app is
@@ -328,7 +329,7 @@ pub async fn remove(db: &Db, domain: Domain, owner: HumanId) -> Result<Option<Ve
             if !lock_app(tx, domain.app, *owner).await? {
                 return Ok(None);
             }
-            if let Some(Some(edge_id)) = unbind(tx, domain.id).await?
+            if let Some(edge_id) = unbind(tx, domain.id).await?
                 && domain.edge_id.as_ref() != Some(&edge_id)
             {
                 leave(tx, &edge_id).await?;
