@@ -9,7 +9,7 @@ use rookery_domain::{
 };
 
 use crate::{
-    db::{Db, args},
+    db::{Db, args, by_id},
     error::Result,
     humans::{Human, human_columns},
     orgs::{self, Org},
@@ -102,14 +102,13 @@ pub async fn close(
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn orphans(db: &Db, after: Option<AppId>, limit: u32) -> Result<Vec<(AppId, HumanId)>> {
-    let after = after.map_or([0; 16], |id| id.uuid().into_bytes());
     db.all(
         // `cross join` has SQLite begin with the accounts: few of all are closed.
         "select a.id, a.owner from humans h cross join apps a
          where h.closed_at is not null and a.owner = h.id and a.id > $1
            and (a.status = 0 or (a.status = 2 and a.purge_at is null))
          order by a.id limit $2",
-        args![after, limit],
+        args![by_id(after), limit],
     )
     .await
 }
@@ -123,9 +122,7 @@ pub async fn memberships(
     after: Option<(AppId, HumanId)>,
     limit: u32,
 ) -> Result<Vec<(AppId, HumanId)>> {
-    let (app, human) = after.map_or(([0; 16], [0; 16]), |(app, human)| {
-        (app.uuid().into_bytes(), human.uuid().into_bytes())
-    });
+    let (app, human) = after.unzip();
     db.all(
         "select m.app_id, m.human
          from humans h cross join members m
@@ -133,7 +130,7 @@ pub async fn memberships(
          where h.closed_at is not null and m.human = h.id and m.removed_at is null
            and (m.app_id, m.human) > ($1, $2)
          order by m.app_id, m.human limit $3",
-        args![app, human, limit],
+        args![by_id(app), by_id(human), limit],
     )
     .await
 }

@@ -9,7 +9,7 @@ use rookery_domain::{Timestamp, event::Event, id::AppId};
 use crate::{
     codec::{self, event_columns},
     columns::{FromColumns, Read, ReadColumns, record},
-    db::{Db, Tx, args},
+    db::{Db, Tx, args, by_id},
     error::Result,
     history,
 };
@@ -141,7 +141,6 @@ pub async fn due(
     after: Option<AppId>,
     limit: u32,
 ) -> Result<Vec<AppId>> {
-    let after = after.map_or([0; 16], |id| id.uuid().into_bytes());
     db.column(
         "select h.app_id from app_head h
          where h.app_id > $3 and (
@@ -151,7 +150,7 @@ pub async fn due(
                        where e.app_id = h.app_id and e.seq = h.floor_seq + 1
                          and (e.at < $2 or e.at > $6)))
          order by h.app_id limit $4",
-        args![keep.events, keep.not_before, after, limit, keep.bytes, keep.not_after],
+        args![keep.events, keep.not_before, by_id(after), limit, keep.bytes, keep.not_after],
     )
     .await
 }

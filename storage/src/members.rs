@@ -9,7 +9,7 @@ use rookery_domain::{
 
 use crate::{
     columns::record,
-    db::{Db, args},
+    db::{Db, args, oldest_first},
     error::Result,
 };
 
@@ -28,8 +28,7 @@ pub async fn list(
     after: Option<MemberPosition>,
     limit: u32,
 ) -> Result<Vec<Member>> {
-    let (at, human) =
-        after.map_or((Timestamp(i64::MIN), [0; 16]), |(at, human)| (at, human.uuid().into_bytes()));
+    let (at, human) = oldest_first(after);
     db.all(
         "select human, custom_role, created_at from members
          where app_id = $1 and removed_at is null

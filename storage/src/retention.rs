@@ -7,7 +7,7 @@ use rookery_domain::{Timestamp, id::AppId, manifest::Retention};
 
 use crate::{
     columns::{FromColumns, Read, ReadColumns, record},
-    db::{Db, args},
+    db::{Db, args, by_id},
     error::Result,
 };
 
@@ -39,13 +39,12 @@ impl FromColumns for Bounded {
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn bounded(db: &Db, after: Option<AppId>, limit: u32) -> Result<Vec<Bounded>> {
-    let after = after.map_or([0; 16], |id| id.uuid().into_bytes());
     db.all(
         "select a.id, a.retention, v.manifest from apps a
          join versions v on v.app_id = a.id and v.number = a.version
          where a.id > $1 and a.status = 0 and a.bounded = 1
          order by a.id limit $2",
-        args![after, limit],
+        args![by_id(after), limit],
     )
     .await
 }

@@ -8,7 +8,7 @@ use rookery_domain::{Timestamp, id::AppId, query::PAGE_BYTES_MAX, row::Row};
 use crate::{
     codec::{self, row_columns},
     columns::{FromColumns, Read, ReadColumns},
-    db::{Db, args},
+    db::{Db, args, by_id},
     error::Result,
 };
 
@@ -263,13 +263,12 @@ pub async fn overfull(
     after: Option<AppId>,
     limit: u32,
 ) -> Result<Vec<AppId>> {
-    let after = after.map_or([0; 16], |id| id.uuid().into_bytes());
     db.column(
         "select h.app_id from app_head h join apps a on a.id = h.app_id
          where (h.trashed > $1 or h.trashed_bytes > $2) and a.status <> 3
            and h.app_id > $3
          order by h.app_id limit $4",
-        args![rows_max, bytes_max, after, limit],
+        args![rows_max, bytes_max, by_id(after), limit],
     )
     .await
 }

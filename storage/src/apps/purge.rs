@@ -6,7 +6,7 @@ use rookery_domain::{Timestamp, id::AppId};
 
 use crate::{
     columns::record,
-    db::{Db, Tx, args},
+    db::{Db, Tx, args, oldest_first},
     error::Result,
 };
 
@@ -39,8 +39,7 @@ pub async fn due(
     after: Option<DueApp>,
     limit: u32,
 ) -> Result<Vec<DueApp>> {
-    let (since, after) = after
-        .map_or((Timestamp(i64::MIN), [0; 16]), |due| (due.purge_at, due.app.uuid().into_bytes()));
+    let (since, after) = oldest_first(after.map(|due| (due.purge_at, due.app)));
     db.all(
         "select id, purge_at from apps
          where purge_at <= $1 and purge_at >= $2 and (purge_at, id) > ($2, $3)

@@ -40,6 +40,17 @@ pub(crate) fn newest_first(after: Option<(Timestamp, impl Into<Arg>)>) -> (Times
     }
 }
 
+/// The same, oldest first: the first page's is older than anything.
+pub(crate) fn oldest_first(after: Option<(Timestamp, impl Into<Arg>)>) -> (Timestamp, Arg) {
+    let (at, id) = after.unzip();
+    (at.unwrap_or(Timestamp(i64::MIN)), by_id(id))
+}
+
+/// The id behind which a list in the order of ids goes on. The first page's is below any that is drawn.
+pub(crate) fn by_id(after: Option<impl Into<Arg>>) -> Arg {
+    after.map_or_else(|| [0; 16].into(), Into::into)
+}
+
 pub(super) fn for_sqlite(args: &[Arg]) -> Result<SqliteArguments, sqlx::Error> {
     let mut out = SqliteArguments::default();
     for arg in args.iter().cloned() {

@@ -35,7 +35,9 @@ use crate::{
 };
 
 pub(crate) use answer::{AnswerTimeout, Silent};
-pub(crate) use args::{Arg, Args, args, for_postgres, for_rusqlite, newest_first};
+pub(crate) use args::{
+    Arg, Args, args, by_id, for_postgres, for_rusqlite, newest_first, oldest_first,
+};
 pub use files::KEY_FILE;
 pub use postgres::PostgresDb;
 pub(crate) use soundness::Soundness;
