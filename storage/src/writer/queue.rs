@@ -89,17 +89,17 @@ struct State {
 }
 
 impl State {
-    /// Whether the lane has work, or is to end; nothing while it is to wait.
-    fn goes_on(&self) -> Option<bool> {
+    /// Why the lane goes on; `None` while it is to wait.
+    fn goes_on(&self) -> Option<Waited> {
         match (self.broken, self.jobs.is_empty()) {
-            (true, _) => Some(false),
-            (false, false) => Some(true),
-            (false, true) => self.draining.then_some(false),
+            (true, _) => Some(Waited::End),
+            (false, false) => Some(Waited::Work),
+            (false, true) => self.draining.then_some(Waited::End),
         }
     }
 }
 
-/// Why a lane's thread goes on.
+/// Why a lane goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waited {
     /// There is work.
@@ -237,8 +237,7 @@ impl Queue {
         let mut state = self.state.lock();
         loop {
             match state.goes_on() {
-                Some(true) => return Waited::Work,
-                Some(false) => return Waited::End,
+                Some(waited) => return waited,
                 None if self.thread.wait_until(&mut state, until).timed_out() => {
                     return Waited::TimeUp;
                 }
@@ -252,8 +251,8 @@ impl Queue {
         loop {
             // A wake between the look and the wait is kept for it.
             let woken = self.task.notified();
-            if let Some(goes_on) = self.state.lock().goes_on() {
-                return goes_on;
+            if let Some(waited) = self.state.lock().goes_on() {
+                return waited == Waited::Work;
             }
             woken.await;
         }
