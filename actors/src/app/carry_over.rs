@@ -125,7 +125,7 @@ pub(super) fn carry_over(
             return Err(backfill(name, field, &rows));
         }
         let mut back = Vec::new();
-        for row in plan.detached.get(name).into_iter().flatten() {
+        for row in plan.detached.by_collection.get(name).into_iter().flatten() {
             limit.check()?;
             let fits = schema.is_none_or(|schema| check(schema, row).is_ok());
             if !fits || !is_detached(name, row) {

@@ -91,14 +91,21 @@ pub struct DeployPlan {
     pub timezone: Option<Arc<str>>,
     /// Go on in spite of breaks.
     pub force: bool,
-    /// Detached rows of the collections that the manifest declares, as storage had them.
-    pub detached: BTreeMap<Arc<str>, Vec<Arc<Row>>>,
-    /// The permit to hold such rows, where it holds any.
-    pub permit: Option<Permit>,
+    /// Detached rows of the collections that the manifest declares.
+    pub detached: DetachedRows,
     /// How collections stood when they were declared last that the base version does not declare.
     pub last_declared: BTreeMap<Arc<str>, Arc<Collection>>,
     /// Warnings that are known before the rows are looked at.
     pub warnings: Vec<Warning>,
+}
+
+/// Detached rows that a deploy may bring back, as storage had them.
+#[derive(Debug, Default)]
+pub struct DetachedRows {
+    /// The rows by collection.
+    pub by_collection: BTreeMap<Arc<str>, Vec<Arc<Row>>>,
+    /// The permit to hold them, where there are any.
+    pub permit: Option<Permit>,
 }
 
 /// What a deploy did, or would do.

@@ -15,7 +15,6 @@ use rookery_domain::{
     idempotency::{Idempotent, IdempotentRequest, Kept},
     manifest::{Collection, Manifest, Visibility, Warning},
     principal::Caller,
-    row::Row,
 };
 use rookery_storage::{
     offload::Permit,
@@ -27,7 +26,7 @@ use super::{AppDetail, Bundle, Control, advisories, draft, to_the_end};
 use crate::{
     app::{
         birth::read_manifest,
-        deploy::{self, DeployPlan, DeployReport, Expected},
+        deploy::{self, DeployPlan, DeployReport, DetachedRows, Expected},
         idempotency::{Lookup, evicted_too_often},
         message::{AppOp, Idempotency, Op, Reply},
         root::Withheld,
@@ -41,9 +40,6 @@ const MOVED_BYTES_FREE: u64 = 4 << 20;
 /// Versions that a deploy is prepared on before it gives way to another server of the same
 /// database.
 const ATTEMPTS_MAX: usize = 4;
-
-/// Rows that may come back, by collection, and the permit that holding them takes.
-type Detached = (BTreeMap<Arc<str>, Vec<Arc<Row>>>, Option<Permit>);
 
 /// A request to deploy a version.
 #[derive(Debug, Clone)]
@@ -170,7 +166,8 @@ impl Control {
     /// is written: over all apps one at a time, with room for writers behind it.
     async fn turn_to_move(&self, app: &AppHandle, plan: &DeployPlan) -> Result<Option<Permit>> {
         let root = app.root().await?;
-        let coming = plan.detached.values().flatten().map(|row| row.data().len() as u64);
+        let coming =
+            plan.detached.by_collection.values().flatten().map(|row| row.data().len() as u64);
         let leaving = if plan.force { root.totals.bytes } else { 0 };
         if coming.sum::<u64>() + leaving <= MOVED_BYTES_FREE {
             return Ok(None);
@@ -204,7 +201,7 @@ impl Control {
             None => self.stored_assets(record.id, record.version).await?.into(),
         };
         warnings.extend(self.roles_gone(app, &draft.manifest).await?);
-        let (detached, permit) = self.detached(app, &draft.manifest).await?;
+        let detached = self.detached(app, &draft.manifest).await?;
         let last_declared = self.last_declared(app, &record, &draft.manifest).await?;
         Ok(DeployPlan {
             base_version: record.version,
@@ -221,7 +218,6 @@ impl Control {
             timezone: draft.timezone,
             force: request.force,
             detached,
-            permit,
             last_declared,
             warnings,
         })
@@ -239,26 +235,25 @@ impl Control {
         Ok(gone.filter_map(warning).collect())
     }
 
-    /// The detached rows of the collections that `manifest` declares, and the permit that holding any
-    /// takes.
-    async fn detached(&self, app: &AppHandle, manifest: &Manifest) -> Result<Detached> {
+    /// The detached rows of the collections that `manifest` declares.
+    async fn detached(&self, app: &AppHandle, manifest: &Manifest) -> Result<DetachedRows> {
         let root = app.root().await?;
         let names = manifest.collections.keys().filter(|name| root.withheld(name).detached > 0);
         let names: Vec<_> = names.cloned().collect();
         let owner = root.record.owner;
         drop(root);
         if names.is_empty() {
-            return Ok((BTreeMap::new(), None));
+            return Ok(DetachedRows::default());
         }
         let env = self.env();
         let busy = |_| Error::unavailable("too many deploys bring rows back");
         let permit = env.detached.permit(owner).await.map_err(busy)?;
-        let mut detached = BTreeMap::new();
+        let mut by_collection = BTreeMap::new();
         for name in names {
             let rows = env.store.detached_rows(app.id(), &name).await?;
-            detached.insert(name, rows);
+            by_collection.insert(name, rows);
         }
-        Ok((detached, Some(permit)))
+        Ok(DetachedRows { by_collection, permit: Some(permit) })
     }
 
     /// The files of a version that is stored, for one that has the same.

@@ -14,7 +14,7 @@ use rand::{Rng as _, rngs::SmallRng};
 use rookery_actors::{
     AppHandle,
     app::{
-        deploy::DeployPlan,
+        deploy::{DeployPlan, DetachedRows},
         message::{
             AppOp, CheckedIdempotency, Idempotency, NewRow, Op, Reply, RowEdit, RowReply,
             RowTarget, UpsertRow, WriteRow,
@@ -301,10 +301,10 @@ impl Client {
         let text = if with_entries { MANIFEST } else { WITHOUT };
         let value = json::parse(text.as_bytes()).expect("JSON");
         let manifest = Arc::new(manifest::reload(&value).expect("a manifest"));
-        let mut detached = BTreeMap::new();
+        let mut detached = DetachedRows::default();
         for name in manifest.collections.keys() {
             let rows = self.store.detached_rows(self.app.id(), name).await.expect("it answers");
-            detached.insert(name.clone(), rows);
+            detached.by_collection.insert(name.clone(), rows);
         }
         let plan = DeployPlan {
             base_version: self.app.record().version,
@@ -320,7 +320,6 @@ impl Client {
             timezone: Some(if with_entries { "Asia/Tokyo" } else { "UTC" }.into()),
             force: true,
             detached,
-            permit: None,
             asks_visibility: false,
             warnings: Vec::new(),
             last_declared: BTreeMap::new(),
