@@ -104,17 +104,14 @@ impl Cluster {
     where
         F: Future<Output = ()>,
     {
-        let admin = self.url("postgres");
         self.template
             .get_or_init(|| async {
+                let admin = self.url("postgres");
                 execute(&admin, format!("create database {TEMPLATE} {BY_LANGUAGE}")).await;
                 prepare(self.url(TEMPLATE)).await;
             })
             .await;
-        let number = self.databases.fetch_add(1, Ordering::Relaxed);
-        let name = format!("rookery_{number}");
-        execute(&admin, format!("create database {name} template {TEMPLATE}")).await;
-        Database { url: self.url(&name), name, admin }
+        self.database_with(&format!("template {TEMPLATE}")).await
     }
 
     /// A new database with nothing in it.
@@ -133,7 +130,7 @@ impl Cluster {
         self.database_with(&format!("template {}", database.name)).await
     }
 
-    /// A new database with nothing in it, made with these options of `create database`.
+    /// A new database, made with these options of `create database`.
     ///
     /// # Panics
     /// When the cluster refuses.
@@ -164,7 +161,7 @@ impl Database {
     /// # Panics
     /// When the cluster refuses.
     pub async fn encrypted(&self) -> (i64, i64) {
-        let mut connection = PgConnection::connect(&self.admin).await.expect("the cluster answers");
+        let mut connection = connect(&self.admin).await;
         let sql = "select count(*) filter (where ssl), count(*) filter (where not ssl)
                    from pg_stat_activity join pg_stat_ssl using (pid)
                    where datname = $1 and application_name = 'rookery'";
@@ -214,7 +211,7 @@ impl Database {
     /// # Panics
     /// When the cluster refuses.
     pub async fn hold_account(&self, email: &str) -> Held {
-        let mut connection = PgConnection::connect(&self.url).await.expect("the cluster answers");
+        let mut connection = connect(&self.url).await;
         connection.execute("begin").await.expect("the cluster obeys");
         let held = sqlx::query("select 1 from humans where email = $1 for update")
             .bind(email)
@@ -229,7 +226,7 @@ impl Database {
     /// # Panics
     /// When the cluster refuses.
     pub async fn hold_table(&self, table: &str) -> Held {
-        let mut connection = PgConnection::connect(&self.url).await.expect("the cluster answers");
+        let mut connection = connect(&self.url).await;
         let lock = format!("begin; lock table {table} in exclusive mode");
         connection.execute(AssertSqlSafe(lock)).await.expect("the cluster obeys");
         Held { _connection: connection }
@@ -240,7 +237,7 @@ impl Database {
     /// # Panics
     /// When the cluster refuses.
     pub async fn waiting(&self) -> i64 {
-        let mut connection = PgConnection::connect(&self.admin).await.expect("the cluster answers");
+        let mut connection = connect(&self.admin).await;
         let sql = "select count(*) from pg_stat_activity
                    where datname = $1 and wait_event_type = 'Lock'";
         let count = sqlx::query_scalar(sql).bind(&self.name).fetch_one(&mut connection).await;
@@ -253,7 +250,7 @@ impl Database {
     /// # Panics
     /// When the cluster refuses.
     pub async fn backends(&self) -> Vec<i32> {
-        let mut connection = PgConnection::connect(&self.admin).await.expect("the cluster answers");
+        let mut connection = connect(&self.admin).await;
         let pids = sqlx::query_scalar("select pid from pg_stat_activity where datname = $1")
             .bind(&self.name)
             .fetch_all(&mut connection)
@@ -286,8 +283,12 @@ impl Drop for Database {
     }
 }
 
+async fn connect(url: &str) -> PgConnection {
+    PgConnection::connect(url).await.expect("the cluster answers")
+}
+
 async fn execute(url: &str, sql: String) {
-    let mut connection = PgConnection::connect(url).await.expect("the cluster answers");
+    let mut connection = connect(url).await;
     connection.execute(AssertSqlSafe(sql)).await.expect("the cluster obeys");
     connection.close().await.expect("the cluster lets go");
 }
