@@ -12,7 +12,7 @@ use rookery_domain::{
 };
 use rookery_storage::{Db, StorageOptions};
 
-use super::{FakeStore, MANIFEST, NOW, record};
+use super::{FakeStore, NOW, new_app};
 
 /// A running runtime, and an account that owns its apps.
 pub(crate) struct HalfHouse {
@@ -45,10 +45,7 @@ impl HalfHouse {
 
     /// A new app, dormant.
     pub(crate) async fn app(&self) -> AppHandle {
-        let record = record(self.owner);
-        let id = record.id;
-        self.store.deploy(record, MANIFEST);
-        self.runtime.apps().by_id(id).await.expect("it was deployed")
+        new_app(&self.store, self.runtime.apps(), self.owner).await
     }
 
     /// A directory of the accounts in the file.

@@ -8,7 +8,7 @@ mod store;
 use std::{collections::BTreeMap, sync::Arc};
 
 use rookery_actors::{
-    AppHandle, RuntimeOptions, SlotState,
+    AppHandle, Apps, RuntimeOptions, SlotState,
     app::message::{NewRow, Op, Reply, RowReply, RowTarget},
     testing::Rig,
 };
@@ -98,16 +98,21 @@ impl Bench {
 
     /// A new app, dormant.
     pub(crate) async fn app(&self) -> AppHandle {
-        let record = record(self.owner);
-        let id = record.id;
-        self.store.deploy(record, MANIFEST);
-        self.rig.apps.by_id(id).await.expect("it was deployed")
+        new_app(&self.store, &self.rig.apps, self.owner).await
     }
 
     /// Creates a row in `entries`.
     pub(crate) async fn create(&self, app: &AppHandle, key: &str) -> Result<RowReply> {
         row(app.apply(self.caller.clone(), create(key, "{}")).await)
     }
+}
+
+/// A new app of `owner`, dormant.
+async fn new_app(store: &FakeStore, apps: &Apps, owner: HumanId) -> AppHandle {
+    let record = record(owner);
+    let id = record.id;
+    store.deploy(record, MANIFEST);
+    apps.by_id(id).await.expect("it was deployed")
 }
 
 /// Has `app` rest, as soon as it can.

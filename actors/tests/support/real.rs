@@ -43,6 +43,15 @@ impl Ticket for Reply {
     }
 }
 
+/// A document with this manifest.
+fn bundle(manifest: &str) -> Bundle {
+    Bundle {
+        html: "<!doctype html>".into(),
+        manifest: Some(manifest.to_owned()),
+        ..Bundle::default()
+    }
+}
+
 /// A running house, with one account in it.
 pub(crate) struct House {
     pub(crate) runtime: Runtime,
@@ -105,17 +114,12 @@ impl House {
     }
 
     pub(crate) fn request(&self, slug: &str, manifest: &str) -> CreateApp {
-        let bundle = Bundle {
-            html: "<!doctype html>".into(),
-            manifest: Some(manifest.to_owned()),
-            ..Bundle::default()
-        };
         CreateApp {
             owner: self.owner,
             org: None,
             agent: None,
             by: self.caller.principal(),
-            bundle,
+            bundle: bundle(manifest),
             slug: Some(slug.to_owned()),
             input_data: BTreeMap::new(),
             dry_run: false,
@@ -182,14 +186,9 @@ impl House {
 
     /// Deploys this manifest, whatever it breaks.
     pub(crate) async fn deploy(&self, app: &AppHandle, manifest: &str) {
-        let bundle = Bundle {
-            html: "<!doctype html>".into(),
-            manifest: Some(manifest.to_owned()),
-            ..Bundle::default()
-        };
         let request = Redeploy {
             caller: self.caller.clone(),
-            bundle,
+            bundle: bundle(manifest),
             expected: None,
             force: true,
             dry_run: false,
