@@ -1,15 +1,15 @@
-//! What writes much at once lets commits through behind each step: most of the time is theirs.
+//! The pause between two steps of a long write, which leaves most of the time to other commits.
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-/// How many times as long as a step of its own took it lets writers go first.
+/// The pause is this many times as long as the step before it.
 const YIELD_TIMES: u32 = 4;
-/// The longest that it waits, however long the step took.
+/// The longest pause, however long the step took.
 const YIELD_MAX: Duration = Duration::from_secs(10);
 
-/// Lets commits through that waited for a step that `began` then.
+/// Pauses after a step that `began` then, so that the commits which waited for it go through.
 pub(crate) async fn yield_to_writers(began: Instant) {
     sleep((began.elapsed() * YIELD_TIMES).min(YIELD_MAX)).await;
 }

@@ -1,5 +1,5 @@
-//! The browsers that a human is told things in. What a subscription holds is sealed before it comes
-//! here, and opened by whoever speaks to the browser.
+//! Push subscriptions of humans' browsers. What one holds is sealed before it comes here, and opened
+//! where a push is sent.
 
 use rookery_domain::{
     Error, ErrorCode, Result, Timestamp, email::Email, id::HumanId, secret::SecretHash,

@@ -1,5 +1,5 @@
-//! Going round: a round has bounds, and the next ones find what it had to leave, wherever among all
-//! apps that is. So apps that come first, and apps that fail, keep no others waiting.
+//! What a bounded round did, and where the next one goes on. So apps that come first, and apps that
+//! fail, keep no others waiting.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! `Idempotency-Key` of a write, as an app's actor is asked for it.
+//! What an app's actor is told of the `Idempotency-Key` of a request. What is not here: how storage is
+//! asked for the first response ([`idempotency`](crate::app::idempotency)).
 
 use std::sync::Arc;
 
