@@ -2,8 +2,10 @@
 //!
 //! What a sync that ended had covered is on the disk. What was written since is there in part, in
 //! any combination: a whole write, none of it, or some of its sectors. That is worse than most
-//! disks; it is what POSIX permits. Files and their names are taken to be durable, because the
-//! recorded part begins after the database was made.
+//! disks; it is what POSIX permits. What a sync that failed had covered is there in part as well, and
+//! no later sync makes up for it: the system takes it for written, and only what is written anew
+//! reaches the disk. Files and their names are taken to be durable, because the recorded part begins
+//! after the database was made.
 
 mod examine;
 mod trace;
@@ -54,7 +56,7 @@ impl Disk {
     }
 
     /// Plays one record.
-    pub fn play(&mut self, record: &Record<'_>) {
+    pub fn play(&mut self, record: &Record<'_>, rng: &mut StdRng) {
         match *record {
             Record::Write { file, offset, bytes } => {
                 self.push(file, Change::Write { offset, bytes: bytes.to_vec() });
@@ -62,14 +64,22 @@ impl Disk {
             Record::Truncate { file, bytes } => self.push(file, Change::Truncate(bytes)),
             Record::SyncBegins { number } => drop(self.begun.insert(number, self.changes)),
             Record::SyncEnded { file, number } => {
-                let until = self.begun.remove(&number).unwrap_or(0);
-                let covered = self.pending[file].partition_point(|one| one.number < until);
-                for one in self.pending[file].drain(..covered) {
+                for one in self.covered(file, number) {
                     apply(&mut self.durable[file], &one.change);
                 }
             }
-            Record::SyncFailed => {}
+            Record::SyncFailed { file, number } => {
+                let covered = self.covered(file, number);
+                arrive_in_part(&mut self.durable[file], &covered, rng);
+            }
         }
+    }
+
+    /// Takes out what was written to a file before this sync of it began.
+    fn covered(&mut self, file: usize, sync: u64) -> Vec<Pending> {
+        let until = self.begun.remove(&sync).unwrap_or(0);
+        let covered = self.pending[file].partition_point(|one| one.number < until);
+        self.pending[file].drain(..covered).collect()
     }
 
     fn push(&mut self, file: usize, change: Change) {
@@ -81,32 +91,35 @@ impl Disk {
     #[must_use]
     pub fn lose_power(&self, rng: &mut StdRng) -> Image {
         let mut image = self.durable.clone();
-        // From "nothing of it arrived" to "nearly all of it did".
-        let arrives: f64 = rng.random();
         for (file, pending) in image.iter_mut().zip(&self.pending) {
-            for one in pending {
-                match &one.change {
-                    Change::Write { offset, bytes } => {
-                        for (n, sector) in bytes.chunks(SECTOR_BYTES).enumerate() {
-                            // Half of the writes that arrive do so whole.
-                            if rng.random_bool(arrives) {
-                                let whole = n == 0 && rng.random_bool(0.5);
-                                let bytes = if whole { &bytes[..] } else { sector };
-                                write(file, offset + n * SECTOR_BYTES, bytes);
-                                if whole {
-                                    break;
-                                }
-                            }
-                        }
-                    }
-                    truncate @ Change::Truncate(_) if rng.random_bool(arrives) => {
-                        apply(file, truncate);
-                    }
-                    Change::Truncate(_) => {}
-                }
-            }
+            arrive_in_part(file, pending, rng);
         }
         image
+    }
+}
+
+/// Lets some of these changes arrive, some in part.
+fn arrive_in_part(file: &mut Vec<u8>, changes: &[Pending], rng: &mut StdRng) {
+    // From "nothing of it arrived" to "nearly all of it did".
+    let arrives: f64 = rng.random();
+    for one in changes {
+        match &one.change {
+            Change::Write { offset, bytes } => {
+                for (n, sector) in bytes.chunks(SECTOR_BYTES).enumerate() {
+                    // Half of the writes that arrive do so whole.
+                    if rng.random_bool(arrives) {
+                        let whole = n == 0 && rng.random_bool(0.5);
+                        let bytes = if whole { &bytes[..] } else { sector };
+                        write(file, offset + n * SECTOR_BYTES, bytes);
+                        if whole {
+                            break;
+                        }
+                    }
+                }
+            }
+            truncate @ Change::Truncate(_) if rng.random_bool(arrives) => apply(file, truncate),
+            Change::Truncate(_) => {}
+        }
     }
 }
 

@@ -36,8 +36,13 @@ pub enum Record<'t> {
         /// Its number.
         number: u64,
     },
-    /// A sync failed.
-    SyncFailed,
+    /// A sync failed: the system takes what was written before it began for written.
+    SyncFailed {
+        /// The file.
+        file: usize,
+        /// Its number.
+        number: u64,
+    },
 }
 
 /// A recorded history.
@@ -71,7 +76,7 @@ impl<'t> Trace<'t> {
                 2 => Record::Truncate { file, bytes: place },
                 3 => Record::SyncBegins { number },
                 4 => Record::SyncEnded { file, number },
-                5 => Record::SyncFailed,
+                5 => Record::SyncFailed { file, number },
                 other => return Err(Failure(format!("no trace: kind {other} before {at}"))),
             };
             records.push((at as u64, record));
