@@ -21,9 +21,9 @@ use rookery_storage::{Db, StorageError, StorageOptions, Writer, WriterOptions, c
 use secrecy::ExposeSecret as _;
 use tokio::runtime::Handle;
 
-use self::key::make_key;
 pub use self::key::parse_key;
 pub(crate) use self::key::server_key;
+use self::key::{check_key, make_key};
 use crate::{config::Config, threads};
 
 /// Why the rooms could not be opened.
@@ -137,6 +137,7 @@ impl Rooms {
         writing: WriterOptions,
         running: RuntimeOptions,
     ) -> Result<Self, BootError> {
+        check_key(config)?;
         let db = Db::connect(&storage(config)).await.map_err(|error| unopened(config, error))?;
         let epoch = db.next_epoch().await.map_err(|error| unopened(config, error))?;
         let threads = CommitThreads::start().map_err(BootError::Threads)?;

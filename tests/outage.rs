@@ -11,7 +11,7 @@ use std::{
 use futures::future;
 use reqwest::Method;
 use rookery_domain::ErrorCode;
-use rookery_storage::{Db, StorageOptions};
+use rookery_storage::{Db, StorageOptions, Writer, WriterOptions};
 use rookery_testkit::{until, until_async};
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -163,7 +163,9 @@ async fn a_server_whose_database_a_later_one_serves_is_not_ready() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let later =
         Db::connect(&StorageOptions::postgres(url, folder.path())).await.expect("connected");
-    later.next_epoch().await.expect("drawn");
+    let epoch = later.next_epoch().await.expect("drawn");
+    let writer = Writer::start(&later, epoch, WriterOptions::default()).expect("started");
+    writer.take_over().await.expect("noted");
 
     // Though it goes on to commit, which is no proof.
     until_async("the next look", async || {
@@ -183,7 +185,8 @@ async fn a_server_that_cannot_write_to_apps_is_not_ready_though_it_can_write() {
     let server = TestServer::builder().on(database).start().await;
     server.until_ready().await;
     let database = server.database().expect("PostgreSQL");
-    for table in ["app_head", "rows", "events"] {
+    let written = ["app_head", "rows", "events", "budgets", "spent_challenges", "idempotency"];
+    for table in written.into_iter().chain(["participants"]) {
         let held = database.hold_table(table).await;
         until_async(table, async || server.get("/ready").await.status == 503).await;
         drop(held);

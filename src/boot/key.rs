@@ -30,6 +30,16 @@ pub(crate) fn server_key(config: &Config) -> Result<ServerKey, BootError> {
     Ok(ServerKey::new(&key))
 }
 
+/// Reads the key of the file, where one is needed and there: a start that is to fail for it does so before
+/// it has changed anything.
+pub(super) fn check_key(config: &Config) -> Result<(), BootError> {
+    let is_there = config.data_dir.join(KEY_FILE).try_exists().unwrap_or(false);
+    match config.server.key.expose_secret().is_empty() && is_there {
+        true => server_key(config).map(drop),
+        false => Ok(()),
+    }
+}
+
 /// Draws the key of the file, where no setting has one and there is none; whether that was so.
 pub(super) fn make_key(config: &Config) -> Result<bool, BootError> {
     if !config.server.key.expose_secret().is_empty() {

@@ -197,6 +197,8 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let ops_edge = Edge::ops(state.clone(), router::ops().0.into_table("ops", &state));
     spawn_rounds(&state);
     close_what_is_left(&state).await;
+    // Nothing can stop this start any more.
+    state.rooms.writer.take_over().await.map_err(BootError::from)?;
     Ok(serve(state, (site, site_edge), (ops, ops_edge), limits))
 }
 

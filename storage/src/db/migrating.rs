@@ -11,7 +11,7 @@ use sqlx::{
 use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
-use super::{DRAW_EPOCH, postgres::SESSION};
+use super::{DRAW_EPOCH, SERVE, postgres::SESSION};
 use crate::error::{Result, StorageError, plain};
 
 /// Who waits longer than this for another process is told of it.
@@ -161,9 +161,11 @@ async fn check_schema(connection: &mut PgConnection) -> Result<()> {
 }
 
 /// Ends the writing of every process that has started before: its statements are those of the tables
-/// as they were. It draws an epoch as a start does, so that they see it. The next start's is above it.
+/// as they were. It draws an epoch as a start does, and notes it as one that serves, so that they see it.
+/// The next start's is above it.
 async fn fence(connection: &mut PgConnection) -> sqlx::Result<()> {
     let epoch: i64 = query_scalar(DRAW_EPOCH).fetch_one(&mut *connection).await?;
+    query(SERVE).bind(epoch).execute(&mut *connection).await?;
     query("update app_head set epoch = $1").bind(epoch).execute(connection).await.map(drop)
 }
 

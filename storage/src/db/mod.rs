@@ -73,6 +73,11 @@ const DRAW_EPOCH: &str = "insert into counters (name, value)
               else counters.value + 1 end
      returning value";
 
+/// Notes that the process start with the epoch `$1` serves the database, or a later one does already.
+const SERVE: &str = "insert into counters (name, value) values ('serving', $1)
+     on conflict (name) do update set value =
+         case when excluded.value > counters.value then excluded.value else counters.value end";
+
 /// Where the database is and how many connections it may use.
 #[derive(Debug, Clone)]
 pub struct StorageOptions {
@@ -228,6 +233,19 @@ impl Db {
             })
         })
         .await
+    }
+
+    /// Notes that the process start with this epoch serves the database from now on. One that fails before
+    /// it can serve has drawn an epoch as well, and has taken nothing over.
+    pub(crate) async fn serve(&self, epoch: Epoch) -> Result<()> {
+        self.execute(SERVE, args![epoch.0]).await.map(drop)
+    }
+
+    /// The newest epoch that serves the database; 0 where none does.
+    pub(crate) async fn serving_epoch(&self) -> Result<Epoch> {
+        let newest =
+            self.value("select value from counters where name = 'serving'", args![]).await?;
+        Ok(Epoch(newest.unwrap_or_default()))
     }
 
     /// The newest epoch that any process start has drawn; 0 where none has. A command that writes with it

@@ -226,13 +226,22 @@ impl Writer {
         Ok(())
     }
 
+    /// Notes that this process serves the database from now on: those that started before it are
+    /// superseded.
+    ///
+    /// # Errors
+    /// Any [`StorageError`].
+    pub async fn take_over(&self) -> Result<()> {
+        self.0.db.serve(self.0.shared.epoch).await
+    }
+
     /// Whether a later process start serves this database: the fence lets this one write to an app
     /// only until that one has.
     ///
     /// # Errors
     /// Any [`StorageError`] of the look at the database.
     pub async fn is_superseded(&self) -> Result<bool> {
-        Ok(self.0.db.newest_epoch().await? > self.0.shared.epoch)
+        Ok(self.0.db.serving_epoch().await? > self.0.shared.epoch)
     }
 
     /// A snapshot for operators and `/ready`.

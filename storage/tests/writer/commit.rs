@@ -349,6 +349,22 @@ contract! {
         }
         assert_eq!(test.db.next_epoch().await.unwrap(), Epoch(11));
     }
+
+    async fn a_start_that_fails_takes_nothing_over(test: &TestDb) {
+        let before = start(&test.db).await;
+        before.take_over().await.unwrap();
+        // As far as one comes that finds no key, or no accounts.
+        let failed = start(&test.db).await;
+        assert!(!before.is_superseded().await.unwrap());
+        let after = start(&test.db).await;
+        after.take_over().await.unwrap();
+        for superseded in [&before, &failed] {
+            assert!(superseded.is_superseded().await.unwrap());
+        }
+        // Whoever comes late to say so changes nothing.
+        failed.take_over().await.unwrap();
+        assert!(!after.is_superseded().await.unwrap());
+    }
 }
 
 #[test]
