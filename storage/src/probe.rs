@@ -11,13 +11,21 @@ use crate::{
 /// The name under which the commit is written.
 const KEY: &str = "readiness";
 
-/// What each group of an app does on PostgreSQL, to no row: it takes the same locks and needs the same
-/// rights. Locks are waited for no longer than whoever asks does.
-const APPS: [&str; 4] = [
+/// What the statement of a batch does on PostgreSQL, to no row: it takes the same locks, needs the same
+/// rights, and is refused where that is. Locks are waited for no longer than whoever asks does.
+const APPS: [&str; 8] = [
     "set local lock_timeout = '1s'",
     "update app_head set epoch = epoch where false",
-    "insert into rows select * from rows where false",
+    "insert into rows select * from rows where false
+     on conflict (app_id, collection, key) do update set version = excluded.version",
     "insert into events select * from events where false",
+    "insert into budgets select * from budgets where false
+     on conflict (app_id, collection, network) do update set count = excluded.count",
+    "insert into spent_challenges select * from spent_challenges where false
+     on conflict (app_id, id) do update set expires_at = excluded.expires_at",
+    "insert into idempotency select * from idempotency where false
+     on conflict (scope) do update set status = excluded.status",
+    "update participants set lasting = lasting where false",
 ];
 
 /// Makes a small commit. In SQLite's one file whoever may write one table may write all.

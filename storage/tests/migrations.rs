@@ -161,6 +161,26 @@ fn who_started_before_a_migration_is_fenced_by_it() {
 }
 
 #[test]
+fn rows_can_be_written_while_all_tables_are_published() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        let publication = "create publication everything for all tables";
+        postgres.pool().execute(publication).await.unwrap();
+        for seq in 1..=2 {
+            let draft = Draft::new(app, seq).create(row("a", "{}"));
+            assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+        }
+        let without_identity = "select count(*) from pg_class
+             where relkind = 'r' and relnamespace = current_schema()::regnamespace
+               and relreplident = 'd'
+               and not exists (select from pg_index where indrelid = pg_class.oid and indisprimary)";
+        assert_eq!(number(&test.db, without_identity).await, 0);
+    });
+}
+
+#[test]
 fn who_is_beside_a_server_migrates_nothing_under_it() {
     on_postgres(async |test: &TestDb| {
         let Db::Postgres(postgres) = &test.db else { unreachable!() };
