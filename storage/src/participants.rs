@@ -235,6 +235,30 @@ pub async fn renew(db: &Db, before: SecretHash, visitor: &Participant) -> Result
     Ok(renewed == 1)
 }
 
+/// Most visits whose new end one [`prolong`] records.
+pub const PROLONG_MAX: usize = 500;
+
+/// Moves the ends of visits to later ones: at most [`PROLONG_MAX`] of them, the rest is dropped. None that
+/// has ended comes back.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn prolong(db: &Db, mut visits: Vec<(ParticipantId, Timestamp)>) -> Result<()> {
+    visits.truncate(PROLONG_MAX);
+    // One order for everybody, so that two nodes cannot deadlock.
+    visits.sort_unstable();
+    db.transaction(visits, |tx, visits| {
+        Box::pin(async move {
+            let sql = "update participants set expires_at = $2 where id = $1 and expires_at < $2";
+            for (visitor, until) in visits {
+                tx.execute(sql, args![*visitor, *until]).await?;
+            }
+            Ok(())
+        })
+    })
+    .await
+}
+
 /// Ends a visitor's token: the hash of the one that was in force; `None` when it had ended already.
 ///
 /// # Errors

@@ -242,6 +242,33 @@ async fn signing_out_of_the_site_ends_every_visit_and_every_grant() {
 }
 
 #[tokio::test]
+async fn a_visit_lasts_for_thirty_days_since_it_was_last_used() {
+    const DAY_S: i64 = 86_400;
+    let world = World::start().await;
+    let site = secret(&world).await;
+    let entered = callback(&site, &grant(&world, &world.owner, "secret").await).await;
+    let cookie = entered.cookie();
+    let until = |days: i64| json!(START.plus_seconds(days * DAY_S));
+    let on_day = |day: i64| world.server.state().clock.set(START.plus_seconds(day * DAY_S));
+    let session = async || site.get_with("/s/session", &cookie).await;
+    assert_eq!(session().await.expect(200)["expires_at"], until(30));
+    for day in [20, 40, 60] {
+        on_day(day);
+        let read = Answer::of(site.request(Method::GET, "/").header("cookie", &cookie)).await;
+        assert_eq!(read.status, 200, "day {day}");
+        let me = session().await;
+        assert_eq!(me.expect(200)["expires_at"], until(day + 30), "any use of it counts");
+        let again = me.header("set-cookie").to_owned();
+        assert!(again.starts_with(&format!("{cookie}; ")), "the browser keeps it as long: {again}");
+        assert!(again.contains("Max-Age=2592000"), "{again}");
+        // Storage is told as well.
+        world.server.state().rooms.directory.flush().await;
+    }
+    on_day(90);
+    session().await.error(ErrorCode::ParticipantTokenInvalid);
+}
+
+#[tokio::test]
 async fn a_stranger_that_signs_in_is_still_outside_of_a_private_app() {
     let world = World::start().await;
     let site = secret(&world).await;

@@ -65,7 +65,7 @@ pub use rookery_storage::{
 pub use session_grants::AskedBy;
 pub use sessions::{SessionPosition, SessionRecord};
 pub use sign_in::{MailedLink, SessionHolder, SignedIn};
-pub use visitors::{Arrival, Visit};
+pub use visitors::{Arrival, Visit, may_last_until};
 
 use self::{core::Core, keeper::Keeper};
 use crate::Runtime;

@@ -1,4 +1,4 @@
-//! Uses of keys and sessions that storage does not know yet, written down in batches:
+//! Uses of keys, sessions and visits that storage does not know yet, written down in batches:
 //! authenticating a request must not cost a commit.
 
 use std::collections::HashMap;
@@ -6,11 +6,12 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use rookery_domain::{
     Timestamp,
-    id::{KeyId, SessionId},
+    id::{KeyId, ParticipantId, SessionId},
 };
 use rookery_storage::{
     Db,
     agents::keys,
+    participants,
     sessions::{self, SessionUse},
 };
 
@@ -18,7 +19,7 @@ use super::sign_in::SESSION_TTL_S;
 
 /// A use is noted this long after the one before it.
 pub(super) const TOUCH_EVERY_S: i64 = 60;
-/// Keys, and sessions, whose uses may wait at a time; the rest is noted at its next use.
+/// Keys, sessions and visits, of each, whose uses may wait at a time; the rest is noted at its next use.
 const WAITING_MAX: usize = 20_000;
 
 /// What waits to be written down.
@@ -26,6 +27,8 @@ const WAITING_MAX: usize = 20_000;
 pub(super) struct Touches {
     keys: Mutex<HashMap<KeyId, Timestamp>>,
     sessions: Mutex<HashMap<SessionId, Timestamp>>,
+    /// The new ends of visits.
+    visits: Mutex<HashMap<ParticipantId, Timestamp>>,
 }
 
 impl Touches {
@@ -37,7 +40,12 @@ impl Touches {
         note(&self.sessions, session, at);
     }
 
-    /// Writes everything down. What cannot be written is lost: it is noted again in a minute.
+    /// A visit lasts `until` then, since it was used.
+    pub(super) fn visit(&self, visit: ParticipantId, until: Timestamp) {
+        note(&self.visits, visit, until);
+    }
+
+    /// Writes everything down. What cannot be written is lost: it is noted again at a later use.
     pub(super) async fn flush(&self, db: &Db, now: Timestamp) {
         let keys: Vec<_> = self.keys.lock().drain().collect();
         for batch in keys.chunks(keys::TOUCH_MAX) {
@@ -51,6 +59,10 @@ impl Touches {
                 expires_at: seen_at.plus_seconds(SESSION_TTL_S),
             });
             report(sessions::touch(db, uses.collect(), now).await);
+        }
+        let visits: Vec<_> = self.visits.lock().drain().collect();
+        for batch in visits.chunks(participants::PROLONG_MAX) {
+            report(participants::prolong(db, batch.to_vec()).await);
         }
     }
 }

@@ -17,8 +17,11 @@ use rookery_storage::participants::{self, CameBy, LASTING_TTL_S, Participant};
 use super::{Directory, core::Core, participants::VisitorWatch};
 use crate::{app::message::Op, registry::AppHandle, task::to_the_end};
 
-/// Seconds that the token of a signed-in visitor is good for: as long as a session of the site.
+/// Seconds that the token of a signed-in visitor is good for without being used: as long as a session of
+/// the site.
 pub(super) const HUMAN_TTL_S: i64 = 30 * DAY_S;
+/// Seconds after which a use moves its end.
+const HUMAN_PROLONG_S: i64 = DAY_S;
 /// Seconds that the token of an anonymous visitor is good for before it has left anything.
 const FRESH_TTL_S: i64 = 7 * DAY_S;
 
@@ -59,16 +62,13 @@ pub struct Visit {
     pub token: Secret,
 }
 
-impl Visit {
-    /// Until when the token may be good: an anonymous visitor's is for longer than it says, once it
-    /// has left something.
-    #[must_use]
-    pub fn may_last_until(&self) -> Timestamp {
-        let Participant { came_by, created_at, expires_at, .. } = *self.participant;
-        match came_by {
-            CameBy::Anonymous => created_at.plus_seconds(FRESH_TTL_S + LASTING_TTL_S),
-            _ => expires_at,
-        }
+/// Until when a visitor's token may be good without being used: an anonymous one's is for longer than it
+/// says, once it has left something.
+#[must_use]
+pub const fn may_last_until(visitor: &Participant) -> Timestamp {
+    match visitor.came_by {
+        CameBy::Anonymous => visitor.created_at.plus_seconds(FRESH_TTL_S + LASTING_TTL_S),
+        _ => visitor.expires_at,
     }
 }
 
@@ -133,7 +133,8 @@ impl Directory {
         let Some(visitor) = found.filter(|found| found.app == app) else {
             return Ok(None);
         };
-        Ok(self.core.vouched(visitor.minted_by)?.then_some(visitor))
+        let is_good = self.core.vouched(visitor.minted_by)?;
+        Ok(is_good.then(|| self.core.prolonged(visitor, now)))
     }
 
     /// Whether a visitor's token is still good, for those who have been waiting with it.
@@ -320,6 +321,25 @@ impl Core {
             Ok(Visit { participant, token })
         })
         .await
+    }
+
+    /// A visitor whose token was used just now: once a day that of a signed-in one is good for as long anew.
+    /// One that an agent asked for ends when it was to end.
+    fn prolonged(&self, visitor: Arc<Participant>, now: Timestamp) -> Arc<Participant> {
+        let until = now.plus_seconds(HUMAN_TTL_S);
+        let is_session = visitor.came_by.human().is_some() && visitor.minted_by.is_none();
+        if !is_session || until < visitor.expires_at.plus_seconds(HUMAN_PROLONG_S) {
+            return visitor;
+        }
+        // Whoever left since it was looked up is not put back.
+        let ticket = self.participants.ticket();
+        if self.participants.get(visitor.hash).is_none() {
+            return visitor;
+        }
+        let prolonged = Arc::new(Participant { expires_at: until, ..(*visitor).clone() });
+        self.participants.put(ticket, Arc::clone(&prolonged));
+        self.touches.visit(prolonged.id, until);
+        prolonged
     }
 
     async fn revoke_participant(&self, id: ParticipantId, hash: SecretHash) -> Result<()> {

@@ -2,7 +2,7 @@
 //! to its path.
 
 use http::HeaderMap;
-use rookery_actors::directory::Visit;
+use rookery_actors::directory::{Participant, Visit, may_last_until};
 
 use crate::{
     http::cookie::{self, Cookie},
@@ -26,9 +26,27 @@ pub fn read<'a>(headers: &'a HeaderMap, state: &AppState) -> Option<&'a str> {
 
 /// Gives the browser the token of a visit to the app `slug` for as long as it may be good.
 pub fn set(headers: &mut HeaderMap, visit: &Visit, slug: &str, state: &AppState) {
-    let max_age_s = visit.may_last_until().seconds_since(state.clock.now());
+    put(headers, visit.token.expose(), &visit.participant, slug, state);
+}
+
+/// Gives the browser of a signed-in visitor the token that it came with again, so that it keeps it as long
+/// as it is good.
+pub fn renew(
+    headers: &mut HeaderMap,
+    token: &str,
+    visitor: &Participant,
+    slug: &str,
+    state: &AppState,
+) {
+    if visitor.came_by.human().is_some() {
+        put(headers, token, visitor, slug, state);
+    }
+}
+
+fn put(headers: &mut HeaderMap, token: &str, visitor: &Participant, slug: &str, state: &AppState) {
+    let max_age_s = may_last_until(visitor).seconds_since(state.clock.now());
     let path = state.origins.app_base_path(slug);
-    cookie(state, &path).set(headers, visit.token.expose(), max_age_s);
+    cookie(state, &path).set(headers, token, max_age_s);
 }
 
 /// Takes it back.

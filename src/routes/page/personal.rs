@@ -33,11 +33,14 @@ impl ServedApp<'_> {
             return None;
         }
         let token = cookie::participant::read(request, self.state)?;
-        let files = self.files_base(arriving.participant()?);
+        let visitor = arriving.participant()?;
+        let files = self.files_base(visitor);
         let html = Pieces::new(self.pages.document_carrying(token, files.as_deref()));
         let reply = assets::unkept(method, HTML, html.size_hint().lower());
         let body = if reply.body.is_empty() { Body::empty() } else { Body::new(html) };
-        Some(respond(reply, self.common(false), Cache::Never, body))
+        let mut common = self.common(false);
+        cookie::participant::renew(&mut common, token, visitor, &self.record.slug, self.state);
+        Some(respond(reply, common, Cache::Never, body))
     }
 
     /// Below which address the page of `visitor` finds its files, where they are not everybody's.

@@ -8,7 +8,7 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use rookery_actors::{
     AppHandle,
     directory::{Arrival, Participant, Visit},
@@ -26,7 +26,7 @@ use super::replaced;
 use crate::{
     error::ApiResult,
     http::{
-        auth::visitor::{AnyVisitor, Arriving, PresentedParticipant},
+        auth::visitor::{AnyVisitor, Arriving, PARTICIPANT_HEADER, PresentedParticipant},
         body::{BodyBound, Nothing, OptionalJson, RequestBody},
         cookie,
         reply::Created,
@@ -96,13 +96,28 @@ pub struct SessionApp {
 
 /// Who am I?
 ///
-/// In a public app a visitor without a token is told `id: null`.
+/// In a public app a visitor without a token is told `id: null`. A human's token is good for 30 days since
+/// it was last used: the answer gives the browser its cookie again.
 #[utoipa::path(get, path = "/s/session", tag = "Participants", operation_id = "participant_session",
-    responses((status = 200, description = "Whoever asks, and the app", body = SessionRecord)))]
-pub async fn read(visitor: AnyVisitor) -> ApiResult<Json<SessionRecord>> {
+    responses((status = 200, description = "Whoever asks, and the app", body = SessionRecord,
+        headers(("Set-Cookie" = Option<String>, description = "The token of a human, where a cookie brought it")))))]
+pub async fn read(
+    visitor: AnyVisitor,
+    State(state): State<AppState>,
+    headers: HeaderMap,
+) -> ApiResult<Response> {
     let AnyVisitor { app, caller, participant } = visitor;
     let standing = app.standing(&caller).await?;
-    Ok(Json(record(&app, participant.as_deref().map(|one| (one, &caller)), &standing)))
+    let visitor = participant.as_deref();
+    let mut response =
+        Json(record(&app, visitor.map(|one| (one, &caller)), &standing)).into_response();
+    let by_cookie = !state.origins.is_path_mode() && !headers.contains_key(PARTICIPANT_HEADER);
+    let token = cookie::participant::read(&headers, &state).filter(|_| by_cookie);
+    if let (Some(visitor), Some(token)) = (visitor, token) {
+        let slug = &app.record().slug;
+        cookie::participant::renew(response.headers_mut(), token, visitor, slug, &state);
+    }
+    Ok(response)
 }
 
 /// Makes an anonymous participant of a public app, or redeems a test-session token.

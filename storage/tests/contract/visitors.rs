@@ -87,7 +87,13 @@ contract! {
         assert_eq!(participants::by_hash(db, visitor.hash, NOW).await.unwrap(), None);
         let found = participants::by_hash(db, renewed.hash, end).await.unwrap();
         assert_eq!(found.as_ref(), Some(&renewed));
+        let later = end.plus_seconds(60);
+        participants::prolong(db, vec![(visitor.id, later)]).await.unwrap();
+        participants::prolong(db, vec![(visitor.id, end)]).await.unwrap();
+        let found = participants::by_hash(db, renewed.hash, end.plus_seconds(59)).await.unwrap();
+        assert_eq!(found.map(|found| found.expires_at), Some(later), "an end moves on, never back");
         assert_eq!(participants::revoke(db, visitor.id).await.unwrap(), Some(renewed.hash));
+        participants::prolong(db, vec![(visitor.id, later)]).await.unwrap();
         assert_eq!(participants::revoke(db, visitor.id).await.unwrap(), None);
         assert!(!participants::renew(db, renewed.hash, &visitor).await.unwrap());
         assert_eq!(participants::by_hash(db, renewed.hash, NOW).await.unwrap(), None);
