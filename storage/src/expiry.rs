@@ -9,7 +9,7 @@ use rookery_domain::{Timestamp, idempotency::KEPT_FOR_S};
 use crate::{
     db::{Db, args},
     error::Result,
-    participants::GRACE_S,
+    participants, sessions,
 };
 
 /// Rows that one statement deletes at most.
@@ -43,7 +43,7 @@ const EXPIRED: [(&str, i64); 9] = [
     (
         "delete from sessions where expires_at < $1 and id in
              (select id from sessions where expires_at < $1 limit $2)",
-        0,
+        sessions::GRACE_S,
     ),
     (
         "delete from session_grants where expires_at < $1 and hash in
@@ -68,7 +68,7 @@ const EXPIRED: [(&str, i64); 9] = [
     (
         "delete from participants where expires_at < $1 and id in
              (select id from participants where expires_at < $1 limit $2)",
-        GRACE_S,
+        participants::GRACE_S,
     ),
 ];
 
@@ -79,10 +79,10 @@ pub struct BlobPlace {
     sha256: [u8; 32],
 }
 
-/// Claim codes, device codes, push subscriptions, sessions, sign-ins that wait for an app or for an
-/// identity provider, and rotated-out tokens of credentials that ended before this, links that ended
-/// [`LINK_GRACE_S`] sooner and participants that ended [`GRACE_S`] sooner. One chunk of each; `true`
-/// when more may be left.
+/// Claim codes, device codes, push subscriptions, sign-ins that wait for an app or for an identity
+/// provider, and rotated-out tokens of credentials that ended before this, links that ended
+/// [`LINK_GRACE_S`] sooner, and sessions and participants that did so [`sessions::GRACE_S`] and
+/// [`participants::GRACE_S`] sooner. One chunk of each; `true` when more may be left.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].

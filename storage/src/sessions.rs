@@ -13,6 +13,10 @@ use crate::{
     error::Result,
 };
 
+/// Seconds that a session is stored after its end: its uses are written down late, and it may have been
+/// used just before.
+pub const GRACE_S: i64 = 300;
+
 /// Most sessions whose use one [`touch`] records.
 pub const TOUCH_MAX: usize = 500;
 
@@ -100,14 +104,15 @@ pub(crate) async fn insert(
     })
 }
 
-/// Whether `human` still has this session.
+/// Whether `human` still has this session. Whoever asks has looked at its end, of which storage learns
+/// late: here it is good for [`GRACE_S`] longer.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn is_open(db: &Db, id: SessionId, human: HumanId, now: Timestamp) -> Result<bool> {
     db.exists(
         "select 1 from sessions where id = $1 and human = $2 and expires_at > $3",
-        args![id, human, now],
+        args![id, human, now.plus_seconds(-GRACE_S)],
     )
     .await
 }
