@@ -3,7 +3,7 @@
 //! An app's actor knows their keys and versions, not their contents; it decides about them and
 //! submits what changes to the writer. Here they are only read.
 
-use rookery_domain::{Timestamp, id::AppId, query::PAGE_BYTES_MAX, row::Row};
+use rookery_domain::{Timestamp, id::AppId, query::PAGE_BYTES_MAX, row::Row, time::STEP_BACK_S};
 
 use crate::{
     codec::{self, row_columns},
@@ -274,18 +274,19 @@ pub async fn overfull(
 }
 
 /// The rows of an app that have been in the trash longest, at most `limit`, [`TRASH_PAGE_MAX`] and
-/// [`DUE_BYTES_MAX`], the oldest first.
+/// [`DUE_BYTES_MAX`], the oldest first. Before them come those that are there since a time to come, as a clock
+/// that was ahead has left them: whatever was deleted since is newer.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn oldest(db: &Db, app: AppId, limit: u32) -> Result<Vec<DueRow>> {
+pub async fn oldest(db: &Db, app: AppId, now: Timestamp, limit: u32) -> Result<Vec<DueRow>> {
     let rows: Vec<Read<Weighed>> = db
         .all(
             "select app_id, collection, state_at, key, version, \
              cast(coalesce(octet_length(data), 0) as bigint) \
              from rows where app_id = $1 and state = 1 \
-             order by state_at, collection, key limit $2",
-            args![app, limit.min(TRASH_PAGE_MAX)],
+             order by case when state_at > $2 then 0 else 1 end, state_at, collection, key limit $3",
+            args![app, now.plus_seconds(STEP_BACK_S), limit.min(TRASH_PAGE_MAX)],
         )
         .await?;
     Ok(portion(readable(app, rows.into_iter())))

@@ -120,7 +120,8 @@ async fn due_rows(context: &Context) -> Result<Round> {
     Ok(Round::of(done, true))
 }
 
-/// Where more is in an app's trash than it has room for, the oldest rows go.
+/// Where more is in an app's trash than it has room for, the oldest rows go, and before them those of a
+/// time to come: what was deleted since is newer.
 async fn overfull_trash(context: &Context) -> Result<Round> {
     let limits = &context.env().limits;
     let (rows_max, bytes_max) = (limits.trash_rows_max(), limits.trash_bytes_max());
@@ -134,7 +135,8 @@ async fn overfull_trash(context: &Context) -> Result<Round> {
             if context.is_stopping() {
                 return Ok(Round::of(done, true));
             }
-            let oldest = trash::oldest(&context.db, app, trash::TRASH_PAGE_MAX).await?;
+            let now = context.env().clock.now();
+            let oldest = trash::oldest(&context.db, app, now, trash::TRASH_PAGE_MAX).await?;
             let asked = oldest.len() as u64;
             let count = match context.ask(app, AppOp::TrimTrash(oldest)).await {
                 Ok(count) => count,

@@ -75,7 +75,8 @@ with head as (
         row_keys = excluded.row_keys, by_key = excluded.by_key
 ), lasting_visitors as (
     update participants as p
-    set lasting = 1, expires_at = case p.kind when 0 then v.until else p.expires_at end
+    set lasting = 1,
+        expires_at = case p.kind when 0 then greatest(v.until, p.expires_at) else p.expires_at end
     from unnest($58::int4[], $59::bytea[], $60::int8[]) as v(n, id, until)
     join head on head.n = v.n
     where p.id = v.id and p.app_id = head.app_id and p.lasting = 0

@@ -137,7 +137,7 @@ impl<'c> Statements<'c> {
             )?,
             visitor: prepare(
                 "update participants set lasting = 1, \
-                 expires_at = case kind when 0 then ?3 else expires_at end \
+                 expires_at = case kind when 0 then max(?3, expires_at) else expires_at end \
                  where id = ?1 and app_id = ?2 and lasting = 0",
             )?,
         })
