@@ -31,6 +31,8 @@ pub struct Happened {
     pub key: String,
     pub by: By,
     pub editor_before: Who,
+    /// Whether nobody but the owner is told.
+    pub is_owners: bool,
 }
 
 /// A collection as it should be.
@@ -272,15 +274,15 @@ impl Collection {
             Ok(()) => {}
         }
         let Some((row, state)) = self.rows.remove(key) else { return "row_not_found" };
-        // What is in the trash is nobody's to see but the owner's, so its end is told to those only
-        // who read every row.
-        let by = if state == State::Live { row } else { By { creator: who, editor: who } };
-        self.happened("row.purged", key, by, by.editor);
+        self.happened("row.purged", key, row, row.editor);
+        // What is in the trash is nobody's to see but the owner's, and so is its end.
+        self.log.last_mut().expect("it just happened").is_owners = state != State::Live;
         "200"
     }
 
     fn happened(&mut self, kind: &'static str, key: &str, by: By, editor_before: Who) {
-        self.log.push(Happened { kind, key: key.to_owned(), by, editor_before });
+        let key = key.to_owned();
+        self.log.push(Happened { kind, key, by, editor_before, is_owners: false });
     }
 
     /// What a caller hears of all that happened, once it is over: the owner everything; others
@@ -294,6 +296,7 @@ impl Collection {
             let stays = matches!(event.kind, "row.created" | "row.updated" | "row.restored");
             match (stays, saw, now) {
                 _ if owner => Some(event.kind),
+                _ if event.is_owners => None,
                 (false, true, _) | (true, true, None | Some(true)) => Some(event.kind),
                 (true, true, Some(false)) => Some("row.hidden"),
                 (true, false, _) if before => Some("row.hidden"),

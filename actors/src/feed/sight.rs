@@ -75,7 +75,8 @@ impl<'a> Sight<'a> {
         let seen_after = scope.admits(after);
         let stays = [EventType::RowCreated, EventType::RowUpdated, EventType::RowRestored];
         if !stays.contains(&event.kind) {
-            return if seen_after { Some(Shown::Outline) } else { unseen };
+            let was_there = event.kind != EventType::RowPurged || was_live(change);
+            return if seen_after && was_there { Some(Shown::Outline) } else { unseen };
         }
         // A row that was made at the key of a deleted one is another row: it brings nothing back.
         let now = state.rows.get(change.row.key());
@@ -111,6 +112,12 @@ impl<'a> Sight<'a> {
             .entry(state.decl.name.clone())
             .or_insert_with(|| RowScope::readable(&self.view.standing, &state.decl))
     }
+}
+
+/// Whether a row was live until it was purged. What is left of one that had been deleted before, which
+/// everybody who could read it was told then, has no time but that of the purge.
+fn was_live(purged: &RowChange) -> bool {
+    purged.row.created_at != purged.row.updated_at
 }
 
 fn render(event: &Event, shown: &Shown, kind: &str, cursor: &str) -> String {
