@@ -23,7 +23,6 @@ use serde_json::Value;
 use super::{AppList, Control, ListedApp};
 use crate::{
     app::{
-        birth::read_manifest,
         deploy::DeployPlan,
         root::{CollectionState, Root},
     },
@@ -100,7 +99,8 @@ impl Control {
         counts: Vec<CollectionCounts>,
     ) -> Result<Report> {
         let text = versions::manifest(&self.db, record.id, record.version).await?;
-        let manifest = read_manifest(text.as_deref().unwrap_or(EMPTY_OBJECT))?;
+        let text = text.unwrap_or_else(|| EMPTY_OBJECT.into());
+        let manifest = self.read_manifest(record.owner, text).await?;
         let mut evidence = BTreeMap::new();
         for count in counts.into_iter().filter(|count| count.live > 0) {
             let sample = apps::sample(&self.db, record.id, &count.name, SAMPLE_ROWS_MAX).await?;

@@ -25,7 +25,6 @@ use tokio::time::{Instant, timeout};
 use super::{AppDetail, Bundle, Control, advisories, draft, to_the_end};
 use crate::{
     app::{
-        birth::read_manifest,
         deploy::{self, DeployPlan, DeployReport, DetachedRows, Expected},
         idempotency::{Lookup, evicted_too_often},
         message::{AppOp, Idempotency, Op, Reply},
@@ -297,7 +296,8 @@ impl Control {
             }
             let text = versions::manifest(&self.db, record.id, number).await?;
             let Some(text) = text else { break };
-            for (name, decl) in read_manifest(&text)?.collections {
+            let manifest = self.read_manifest(record.owner, text).await?;
+            for (name, decl) in manifest.collections {
                 if unseen.remove(&name) {
                     found.insert(name, decl);
                 }

@@ -1,7 +1,7 @@
 //! An app's record with its numbers, from the live state or from storage: describing an app wakes
 //! nothing.
 
-use std::sync::Arc;
+use std::{hash::Hash, sync::Arc};
 
 use rookery_domain::{
     Error, Result,
@@ -95,12 +95,27 @@ impl Control {
     /// # Errors
     /// As [`Control::detail`].
     pub async fn manifest(&self, app: &AppHandle) -> Result<Arc<Manifest>> {
+        self.manifest_for(app.record().owner, app).await
+    }
+
+    /// The same, in the turn of `whose` where it has to be read.
+    async fn manifest_for(&self, whose: impl Hash, app: &AppHandle) -> Result<Arc<Manifest>> {
         if let Some(root) = app.peek() {
             return Ok(root.manifest.clone());
         }
         let record = app.record();
         let text = versions::manifest(&self.db, record.id, record.version).await?;
-        read_manifest(&text.ok_or_else(Error::app_not_found)?).map(Arc::new)
+        let text = text.ok_or_else(Error::app_not_found)?;
+        self.read_manifest(whose, text).await.map(Arc::new)
+    }
+
+    /// Reads a stored manifest beside the event loop, in the turn of `whose`: a large one takes
+    /// milliseconds, and somebody may ask for those of many apps.
+    ///
+    /// # Errors
+    /// `unavailable` when very many wait; `internal`, when the text is not what was admitted.
+    pub(super) async fn read_manifest(&self, whose: impl Hash, text: Arc<str>) -> Result<Manifest> {
+        self.env().compiling.run(whose, move || read_manifest(&text)).await?
     }
 
     /// Of an app's collections those in which `member` may do something. Wakes nothing.
@@ -116,7 +131,8 @@ impl Control {
         if detail.collections.is_empty() {
             return Ok(Vec::new());
         }
-        let manifest = self.manifest(app).await?;
+        // Nor does the owner of a shared app choose how long its members wait for their lists.
+        let manifest = self.manifest_for(member.human, app).await?;
         let standing = of_member(&manifest, member);
         let shared = |counts: &CollectionCounts| {
             let declared = manifest.collections.get(&counts.name)?;

@@ -14,10 +14,20 @@ use crate::{app::birth::read_manifest, registry::AppHandle};
 pub struct PageSource {
     /// The authored HTML.
     pub html: Arc<str>,
-    /// The manifest.
-    pub manifest: Manifest,
+    /// The manifest, as it was sent.
+    pub manifest_text: Arc<str>,
     /// The assets, in the order of their paths.
     pub assets: Vec<AssetInfo>,
+}
+
+impl PageSource {
+    /// The manifest. Reading a large one takes milliseconds.
+    ///
+    /// # Errors
+    /// `internal`, when the stored text is not what was admitted.
+    pub fn manifest(&self) -> Result<Manifest> {
+        read_manifest(&self.manifest_text)
+    }
 }
 
 impl Control {
@@ -28,7 +38,7 @@ impl Control {
     pub async fn page_source(&self, app: AppId, version: u32) -> Result<PageSource> {
         let content = versions::content(&self.db, app, version).await?;
         let Content { html, manifest, assets } = content.ok_or_else(|| not_kept(version))?;
-        Ok(PageSource { html, manifest: read_manifest(&manifest)?, assets })
+        Ok(PageSource { html, manifest_text: manifest, assets })
     }
 
     /// The authored HTML of the current version.

@@ -10,7 +10,7 @@ use rookery_storage::versions::{self, AssetInfo, Content, VersionAsset, VersionI
 
 use super::{Bundle, Control, Deployed, Hold, Redeploy};
 use crate::{
-    app::{birth::read_manifest, deploy::Expected, message::Idempotency},
+    app::{deploy::Expected, message::Idempotency},
     registry::AppHandle,
 };
 
@@ -65,7 +65,7 @@ impl Control {
         let content = versions::content(&self.db, app, number).await?;
         let (info, content) = info.zip(content).ok_or_else(|| not_kept(number))?;
         let Content { html, manifest: manifest_text, assets } = content;
-        let manifest = Arc::new(read_manifest(&manifest_text)?);
+        let manifest = self.read_manifest(app, Arc::clone(&manifest_text)).await.map(Arc::new)?;
         Ok(VersionContent { info, html, manifest_text, manifest, assets })
     }
 

@@ -39,9 +39,8 @@ pub async fn types(
     owner: AppOwner<Readable>,
     State(state): State<AppState>,
 ) -> ApiResult<Response> {
-    let record = owner.app.record();
-    let source = state.rooms.control().page_source(record.id, record.version).await?;
-    let text = format!("{SDK_D_TS}\n{}", typescript::declarations(&source.manifest));
+    let manifest = state.rooms.control().manifest(&owner.app).await?;
+    let text = format!("{SDK_D_TS}\n{}", typescript::declarations(&manifest));
     let etag = strong_etag(text.as_bytes());
     let content_type = [(header::CONTENT_TYPE, HeaderValue::from_static(TYPESCRIPT))];
     Ok(with_etag(&etag, (content_type, text).into_response()))

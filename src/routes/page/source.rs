@@ -25,8 +25,10 @@ use crate::pages::{
 
 /// Bytes of all versions that are kept together.
 const CACHE_BYTES_MAX: u64 = 64 << 20;
-/// Bytes that a version costs beside its HTML and its assets' records.
+/// Bytes that a version costs beside its HTML, its manifest and its assets' records.
 const ENTRY_BYTES: usize = 1 << 10;
+/// What a manifest takes in memory, at most, as a multiple of its text.
+const MANIFEST_TIMES: usize = 4;
 /// Bytes that the record of an asset costs beside its path.
 const ASSET_BYTES: usize = 160;
 /// Bytes of all files that are kept together, and of all compressed ones.
@@ -43,6 +45,8 @@ pub struct ReadyPages {
     script_at: usize,
     /// What the version discloses.
     pub manifest: Manifest,
+    /// Bytes of its text.
+    manifest_bytes: usize,
     assets: Vec<AssetInfo>,
 }
 
@@ -240,7 +244,8 @@ impl ReadyPages {
         Ok(Self {
             document: Packed::new(served.html),
             script_at: served.script_at,
-            manifest: source.manifest,
+            manifest: source.manifest()?,
+            manifest_bytes: source.manifest_text.len(),
             assets: source.assets,
         })
     }
@@ -262,6 +267,6 @@ impl ReadyPages {
     fn bytes(&self) -> usize {
         let assets: usize =
             self.assets.iter().map(|a| ASSET_BYTES + a.path.len() + a.content_type.len()).sum();
-        ENTRY_BYTES + self.document.bytes() + assets
+        ENTRY_BYTES + self.document.bytes() + MANIFEST_TIMES * self.manifest_bytes + assets
     }
 }
