@@ -204,3 +204,21 @@ async fn refusals_of_a_batch_quote_so_many_bytes_and_no_more() {
     assert!(answer.text.len() < 200_000, "{} bytes", answer.text.len());
     assert_eq!(codes(&answer.expect(200)), vec!["invalid_request"; 100]);
 }
+
+#[tokio::test]
+async fn a_long_answer_of_a_batch_leaves_in_pieces_and_is_the_same() {
+    let rows = Rows::start().await;
+    rows.row("entries", "big", json!({"text": "x".repeat(40_000)})).await;
+    let entry = json!({"key": "big", "data": {}});
+    let short = rows.post("entries/batch", json!({"rows": [entry.clone()]})).await;
+    short.header("content-length");
+    let long = rows.post("entries/batch", json!({"rows": vec![entry; 12]})).await;
+    assert!(!long.headers.contains_key("content-length"), "made while it is read");
+    let results = long.expect(200)["results"].as_array().cloned().expect("results");
+    let once = &short.expect(200)["results"][0];
+    assert_eq!(once["existed"], true);
+    for (index, result) in results.iter().enumerate() {
+        assert_eq!((&result["index"], &result["row"]), (&json!(index), &once["row"]));
+    }
+    assert_eq!(results.len(), 12);
+}

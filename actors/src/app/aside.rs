@@ -100,7 +100,13 @@ pub(crate) struct Limit {
 impl Limit {
     /// That of a batch which begins now.
     pub(crate) fn of_batch() -> Self {
-        Self::from_now(BATCH_MAX, || too_long_to_check(BATCH_MAX))
+        Self::from_now(BATCH_MAX, || {
+            let seconds = BATCH_MAX.as_secs();
+            format!(
+                "deciding the rows of this batch takes more than {seconds} seconds: send fewer, or \
+                 declare a simpler schema"
+            )
+        })
     }
 
     /// That of a deployment which begins now.

@@ -1,6 +1,6 @@
 //! Answers of row routes: text that is rendered once and handed on, with its headers.
 
-use std::{convert::Infallible, sync::Arc};
+use std::convert::Infallible;
 
 use axum::{
     body::Body,
@@ -9,7 +9,7 @@ use axum::{
 use futures::stream;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use rookery_actors::app::{
-    message::{Renderer, Reply, RowFate, RowReply},
+    message::{RowFate, RowReply},
     page::PageText,
     render,
 };
@@ -18,21 +18,15 @@ use rookery_domain::{
 };
 use serde::Deserialize;
 
+use super::batch_text::BatchText;
 use crate::{
-    error::Envelope,
-    http::{
-        idempotency::replay,
-        reply::{RawJson, to_json},
-    },
+    http::{idempotency::replay, reply::RawJson},
     state::AppState,
 };
 
 /// Marks the answer of a create whose key was taken already.
 const ROW_EXISTED: HeaderName = HeaderName::from_static("row-existed");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
-
-/// What a result of a batch takes beside the row's data: a guess, so that the answer seldom grows.
-const RESULT_BYTES: usize = 400;
 
 /// JSON text as an answer.
 pub(crate) fn json(status: StatusCode, body: String) -> Response {
@@ -45,65 +39,24 @@ pub(crate) fn page(mut text: PageText) -> Response {
     if text.is_done() {
         return json(StatusCode::OK, first);
     }
-    let pieces = std::iter::once(first).chain(text).map(Ok::<_, Infallible>);
+    in_pieces(first, text)
+}
+
+fn in_pieces(first: String, rest: impl Iterator<Item = String> + Send + 'static) -> Response {
+    let pieces = std::iter::once(first).chain(rest).map(Ok::<_, Infallible>);
     let mut response = Response::new(Body::from_stream(stream::iter(pieces)));
     response.headers_mut().insert(header::CONTENT_TYPE, JSON);
     response
 }
 
-pub(crate) fn batch(state: &AppState, results: &[Result<RowReply>]) -> Response {
-    json(StatusCode::OK, results_json(&state.envelope, results))
-}
-
-/// Renders the results of a batch to be kept for an idempotency key.
-pub(crate) fn batch_renderer(state: AppState) -> Renderer {
-    Renderer(Arc::new(move |reply, _| {
-        let results = match reply {
-            Reply::Batch(results) => results.as_slice(),
-            _ => &[],
-        };
-        let body = results_json(&state.envelope, results);
-        StoredResponse { status: 200, location: None, body }
-    }))
-}
-
-/// `{"results": [{"index", "status", "row" | "error"}]}`, with `"existed": true` where the key of a
-/// create was taken and nothing was written.
-fn results_json(envelope: &Envelope, results: &[Result<RowReply>]) -> String {
-    // An answer that waits for its reader holds no more than it needs.
-    let bytes = |result: &Result<RowReply>| match result {
-        Ok(reply) => reply.row.data().len() + RESULT_BYTES,
-        Err(_) => 2 * RESULT_BYTES,
-    };
-    let mut body = String::with_capacity(RESULT_BYTES + results.iter().map(bytes).sum::<usize>());
-    body.push_str("{\"results\":[");
-    for (index, result) in results.iter().enumerate() {
-        if index > 0 {
-            body.push(',');
-        }
-        body.push_str("{\"index\":");
-        body.push_str(&index.to_string());
-        body.push_str(",\"status\":");
-        match result {
-            Ok(reply) => {
-                body.push_str(match reply.fate {
-                    RowFate::Created => "201",
-                    RowFate::Existed => "200,\"existed\":true",
-                    RowFate::Updated | RowFate::Deleted(_) | RowFate::Restored => "200",
-                });
-                body.push_str(",\"row\":");
-                render::write_row(reply, &mut body);
-            }
-            Err(error) => {
-                body.push_str(&error.code.status().to_string());
-                body.push_str(",\"error\":");
-                body.push_str(&to_json(&envelope.body(error, None)));
-            }
-        }
-        body.push('}');
+/// The results of a batch. Many leave in pieces as well.
+pub(crate) fn batch(state: AppState, results: Vec<Result<RowReply>>) -> Response {
+    let mut text = BatchText::new(state, results);
+    let first = text.next().unwrap_or_default();
+    if text.is_done() {
+        return json(StatusCode::OK, first);
     }
-    body.push_str("]}");
-    body
+    in_pieces(first, text)
 }
 
 /// A row after a write that makes none.

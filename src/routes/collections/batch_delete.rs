@@ -47,7 +47,7 @@ pub(crate) async fn delete_batch<C: Callers>(
         atomic: value.atomic,
     };
     match request.app.apply_with(request.caller, op, None, bytes.len()).await? {
-        Reply::Batch(results) => Ok(answer::batch(&state, &results)),
+        Reply::Batch(results) => Ok(answer::batch(state, results)),
         other => Err(other.unexpected().into()),
     }
 }

@@ -7,6 +7,7 @@ use rookery_domain::ErrorCode;
 use super::{
     answer,
     app_request::{AppRequest, Write},
+    batch_text,
     bodies::{BatchWriteBody, WriteBody},
     callers::Callers,
     parameters::{CollectionPath, WriteHeaders},
@@ -24,7 +25,9 @@ pub const ERRORS: &[ErrorCode] = super::create::ERRORS;
 ///
 /// At most 500 by default, and 8 MiB in all. Each entry is decided as the single call would and has a
 /// result at its index; with `atomic` the first refusal is the answer (its place in `details.index`)
-/// and nothing is written. One challenge answer serves the whole batch; where it is missing or wrong,
+/// and nothing is written. A batch has two seconds, and its rows may weigh 1 MiB more than it brought for
+/// them, as where a few bytes change a large row: entries behind that are refused with `unavailable` and
+/// `payload_too_large`. Send those in another batch; under the same key the same is answered again. One challenge answer serves the whole batch; where it is missing or wrong,
 /// nothing is written and no entry has a result of its own.
 #[utoipa::path(
     post,
@@ -52,7 +55,7 @@ pub(crate) async fn write_batch<C: Callers>(
         collection: Some(collection),
         key: idempotency.as_deref(),
         body: &bytes,
-        render: Some(answer::batch_renderer(state.clone())),
+        render: Some(batch_text::batch_renderer(state.clone())),
     };
     let challenge = challenge.evidence(&request, collection, &write).await?;
     let op = Op::BatchWrite {
@@ -62,7 +65,7 @@ pub(crate) async fn write_batch<C: Callers>(
         challenge,
     };
     match request.write(op, write).await? {
-        Reply::Batch(results) => Ok(answer::batch(&state, &results)),
+        Reply::Batch(results) => Ok(answer::batch(state, results)),
         Reply::Replayed(first) => Ok(replay(first)),
         other => Err(other.unexpected().into()),
     }

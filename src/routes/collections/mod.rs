@@ -3,11 +3,12 @@
 //! A module holds one handler, for `/v1/apps/{id}/collections` and for `/s/collections` on an app's own
 //! origin. What the two differ in lies in [`callers`] (who may ask) and [`app_request`] (who asks which
 //! app, where answers lead, and the way of a write), what the document says otherwise in the router's
-//! list. Beside them are [`parameters`] (path, query and headers), [`bodies`], [`answer`] and
-//! [`challenge_header`].
+//! list. Beside them are [`parameters`] (path, query and headers), [`bodies`], [`answer`], [`batch_text`]
+//! and [`challenge_header`].
 
 pub(crate) mod answer;
 pub(crate) mod app_request;
+mod batch_text;
 pub(crate) mod bodies;
 pub(crate) mod callers;
 pub(crate) mod challenge_header;

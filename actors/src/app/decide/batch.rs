@@ -16,6 +16,11 @@ const TOLD_BYTES_MAX: usize = 1 << 20;
 /// small request could have the largest rows merged, kept for the feed and quoted 500 times.
 const GAIN_BYTES_MAX: usize = 1 << 20;
 
+/// What to do about entries whose turn did not come, while others stand: the same request again would do
+/// those twice, or be told the same under its key.
+const SEND_THE_REST: &str = "Send the entries that were refused so in another batch, with another \
+                             Idempotency-Key. The others stand.";
+
 impl Decision<'_> {
     /// Creates or upserts each row, within the bound of a batch's answer.
     pub(super) fn batch_write(
@@ -54,7 +59,11 @@ impl Decision<'_> {
         let mut refused = None;
         let mut told = 0_usize;
         for (index, item) in items.into_iter().enumerate() {
-            match (limit.check().and_then(|()| one(self, item)), &mark) {
+            let in_time = limit.check().map_err(|late| match atomic {
+                true => late,
+                false => late.with_hint(SEND_THE_REST),
+            });
+            match (in_time.and_then(|()| one(self, item)), &mark) {
                 (Err(error), Some(_)) => {
                     refused = Some(at_index(error, index));
                     break;
@@ -81,10 +90,9 @@ impl Decision<'_> {
 
 fn gained_too_much() -> Error {
     let message = format!(
-        "the rows of this batch so far weigh {GAIN_BYTES_MAX} bytes more than it brought for them: \
-         send the rest in another one"
+        "the rows of this batch so far weigh {GAIN_BYTES_MAX} bytes more than it brought for them"
     );
-    Error::new(ErrorCode::PayloadTooLarge, message)
+    Error::new(ErrorCode::PayloadTooLarge, message).with_hint(SEND_THE_REST)
 }
 
 fn at_index(mut error: Error, index: usize) -> Error {
