@@ -295,3 +295,29 @@ async fn who_sees_a_page_is_its_visibility_at_this_moment() {
     assert_eq!(site.open("/", "").await.status, 200);
     assert_eq!(site.open("/", "service_participant=nonsense").await.status, 200);
 }
+
+#[tokio::test]
+async fn a_service_worker_that_an_app_has_left_behind_leaves() {
+    let world = World::start().await;
+    let worker = ("sw.js", "text/javascript", "addEventListener('fetch', () => {})");
+    let site = world.deploy("garden", Visibility::Public, json!({}), HTML, &[worker]).await;
+    let looks = async |path: &str| {
+        let request = site.request(Method::GET, path).header("service-worker", "script");
+        Answer::of(request).await
+    };
+    let own = looks("/sw.js").await;
+    assert!(own.text.contains("'fetch'"), "the one that the app has: {}", own.text);
+    let retired = async |path: &str| {
+        let gone = looks(path).await;
+        assert_eq!(gone.status, 200, "{}", gone.text);
+        assert_eq!(gone.header("content-type"), "text/javascript; charset=utf-8");
+        assert_eq!(gone.header("cache-control"), "no-store");
+        assert!(gone.text.contains("registration.unregister()"), "{}", gone.text);
+    };
+    // One of an earlier version, or of a former owner of the name.
+    retired("/former.js").await;
+    site.get("/former.js").await.error_of_its_own(ErrorCode::NotFound);
+    site.as_owner(AppOp::Delete).await;
+    retired("/sw.js").await;
+    site.get("/sw.js").await.error(ErrorCode::SoftDeleted);
+}

@@ -5,6 +5,7 @@
 
 mod personal;
 mod refusal;
+mod retired;
 mod source;
 mod view;
 

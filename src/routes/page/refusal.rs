@@ -10,7 +10,7 @@ use rookery_domain::{
     Error, ErrorCode, app::AppStatus, manifest::Visibility, redirect::ReturnPath, secret::Secret,
 };
 
-use super::{PageRequest, below};
+use super::{PageRequest, below, retired};
 use crate::{
     error::{ApiError, tell},
     http::{accept, auth::visitor::Arriving},
@@ -68,6 +68,13 @@ pub enum Outsider {
     Stranger,
     /// A human who is signed in, so that signing in would lead back here.
     SignedIn,
+}
+
+impl Refusal {
+    /// Whether nothing is served at this address any more, whoever asks.
+    const fn is_for_good(&self) -> bool {
+        matches!(self, Self::NothingHere | Self::NoApp | Self::Deleted | Self::Closed)
+    }
 }
 
 impl Outsider {
@@ -160,6 +167,9 @@ fn is_coming(app: &AppHandle) -> bool {
 impl PageRequest {
     /// Refuses it: a browser that loads a page gets one, a program the envelope.
     pub fn refuse(&self, state: &AppState, refusal: Refusal) -> Response {
+        if retired::is_asked_for(&self.headers) && refusal.is_for_good() {
+            return retired::worker();
+        }
         if accept::is_navigation(&self.headers) {
             return self.status_page(state, refusal);
         }
