@@ -181,3 +181,34 @@ async fn the_list_says_how_many_versions_this_service_keeps() {
         server.see(&ada, &format!("/apps/{}/versions", app.id)).await.says(says);
     }
 }
+
+#[tokio::test]
+async fn going_back_says_which_guards_fall_and_which_rows_stay_set_aside() {
+    let version = |guard: Value, required: Value| {
+        let lists = |who: &str| json!({"read": [who], "write": [who], "update": ["owner"], "delete": ["owner"]});
+        let mut guests = json!({"permissions": lists("anyone")});
+        guests.as_object_mut().unwrap().extend(guard.as_object().cloned().unwrap());
+        json!({
+            "collections": {"guests": guests, "notes": {"schema": {"$ref": "#/$defs/Note"},
+                "unique": ["name"], "permissions": lists("owner")}},
+            "$defs": {"Note": {"type": "object", "required": required,
+                "properties": {"name": {"type": "string"}, "text": {"type": "string"}}}}
+        })
+    };
+    let owned = Owned::with(version(json!({}), json!(["name"]))).await;
+    let first = json!({"key": "s1", "data": {"name": "ada"}});
+    owned.agent(POST, "/collections/notes", first).await.expect(201);
+    let guarded = version(json!({"antiAbuse": "challenge"}), json!(["name", "text"]));
+    owned.agent(POST, "/versions", json!({"manifest": guarded, "force": true})).await.expect(201);
+    let page = owned.see("/versions/1").await;
+    page.says("It would change what people you do not know can do:");
+    page.says("anyone can create rows after a challenge");
+    page.says("1 row that was set aside is served again.").hides("There will be rows that stay");
+
+    // Somebody has the name meanwhile.
+    let second = json!({"data": {"name": "ada", "text": "x"}});
+    owned.agent(POST, "/collections/notes", second).await.expect(201);
+    let page = owned.see("/versions/1").await;
+    page.says("There will be rows that stay detached because others hold their unique values: 1");
+    page.says("s1").hides("is served again");
+}

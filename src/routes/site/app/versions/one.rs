@@ -10,7 +10,7 @@ use rookery_actors::{
 };
 use rookery_domain::{
     Error, ErrorCode,
-    advisory::{Finding, Severity},
+    advisory::{Change, Finding, Severity},
     compat::Break,
     manifest::Visibility,
     principal::Caller,
@@ -51,8 +51,12 @@ pub(super) struct Rehearsal {
     visibility: Option<&'static str>,
     opened: Vec<Finding>,
     closed: Vec<Finding>,
+    /// What strangers could do in another way, such as without a challenge.
+    changed: Vec<Change>,
     /// Roles that somebody has and that it does not declare.
     roles: Vec<String>,
+    /// Rows that stay set aside, since others hold their unique values.
+    crowded_out: Vec<String>,
     /// Why it cannot be done at all.
     refused: Option<String>,
 }
@@ -217,17 +221,26 @@ impl Rehearsal {
                 Visibility::Link => "open to whoever has the link",
                 Visibility::Public => "public",
             });
-        let warnings = deployed.report.warnings.into_iter();
-        let of_roles = warnings.filter(|warning| warning.path.starts_with("/roles/"));
+        let warnings = |of_rows: bool| {
+            let of_app = deployed.report.warnings.iter().filter(move |warning| match of_rows {
+                true => {
+                    warning.path.starts_with("/collections/") && warning.path.ends_with("/unique")
+                }
+                false => warning.path.starts_with("/roles/"),
+            });
+            of_app.map(|warning| warning.message.to_string()).collect()
+        };
         Self {
             on: Some(Expected::of(&deployed.detail.record)),
-            roles: of_roles.map(|warning| warning.message.into_owned()).collect(),
+            roles: warnings(false),
+            crowded_out: warnings(true),
             breaks: deployed.report.breaks,
             detached: deployed.report.detached,
             reattached: deployed.report.reattached,
             visibility: becomes,
             opened: exposure.added,
             closed: exposure.removed,
+            changed: exposure.changed,
             refused: None,
         }
     }
