@@ -197,6 +197,10 @@
       return;
     }
     const say = (words) => { document.getElementById('live')?.replaceChildren(words); };
+    if (document.hidden && !xhr.status) {
+      again.set(id);
+      return;
+    }
     if (successful) {
       failures = 0;
       if (!isOver) say('');
@@ -215,7 +219,16 @@
     again.set(id, setTimeout(askAgain, Math.max(wait, asked)));
   });
   addEventListener('online', askAgain);
-  document.addEventListener('visibilitychange', () => { if (document.visibilityState === 'visible') askAgain(); });
+  // A page that nobody looks at holds no connection: over HTTP/1 a browser has six for a whole site.
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden) askAgain();
+    else if (document.getElementById('live')) htmx.trigger('#live', 'htmx:abort');
+  });
+  document.addEventListener('htmx:beforeRequest', (event) => {
+    if (event.detail.elt.id !== 'live' || !document.hidden) return;
+    event.preventDefault();
+    again.set('live');
+  });
 
   // A list that was refused says why above an empty table, as it does without script. One that is only
   // asked for again says so in its line of news.

@@ -234,3 +234,27 @@ test('on paper nothing is cut off', async () => {
   check();
   await context.close();
 });
+
+test('rows that nobody looks at hold no connection, and are live again when somebody does', async () => {
+  const person = await newcomer(browser, 'away@example.org');
+  const { context, page } = person;
+  const isPoll = (request) => request.url().includes('/changes?');
+  const polled = (event) => page.waitForEvent(event, { predicate: isPoll });
+  const look = (hidden) => page.evaluate((away) => {
+    Object.defineProperty(document, 'hidden', { value: away, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, hidden);
+  const asked = polled('request');
+  const rows = await filled(person, 3);
+  await asked;
+  const ended = polled('requestfailed');
+  await look(true);
+  await ended;
+  await call('POST', rows, { key: person.key, body: { key: 'late', data: { name: 'n', message: 'x' } } });
+  const again = polled('request');
+  await look(false);
+  await again;
+  await page.getByRole('link', { name: 'late', exact: true }).waitFor();
+  await until(page, () => document.getElementById('live').textContent === '');
+  await context.close();
+});
