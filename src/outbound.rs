@@ -7,7 +7,7 @@ pub mod egress;
 
 use std::{sync::Once, time::Duration};
 
-use reqwest::{Client, RequestBuilder, StatusCode, redirect};
+use reqwest::{Client, ClientBuilder, RequestBuilder, StatusCode, redirect};
 use rookery_domain::{Error, Result};
 
 /// For one whole request.
@@ -22,6 +22,23 @@ pub fn install_tls() {
     static DONE: Once = Once::new();
     // Whoever came before chose for the process; that is as good.
     DONE.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
+}
+
+/// Builds a client; where the system has no trust anchors that can be read, one that trusts no server: it
+/// speaks plain http, and https to nobody.
+///
+/// # Errors
+/// When that fails too.
+pub fn with_or_without_anchors(build: impl Fn() -> ClientBuilder) -> reqwest::Result<Client> {
+    install_tls();
+    build().build().or_else(|error| {
+        tracing::warn!(
+            error = chain(&error),
+            "this system has no trust anchors: nothing can be asked over https; install its package of \
+             them, often called ca-certificates"
+        );
+        build().tls_certs_only([]).build()
+    })
 }
 
 /// A client for addresses of the settings.

@@ -70,11 +70,9 @@ pub enum DemoError {
 /// # Errors
 /// [`DemoError`], at the first response that is not the promised one.
 pub async fn run(base: &str) -> Result<(), DemoError> {
-    crate::outbound::install_tls();
-    let client = reqwest::Client::builder()
-        .timeout(TIMEOUT)
-        .redirect(reqwest::redirect::Policy::none())
-        .build()?;
+    let client = crate::outbound::with_or_without_anchors(|| {
+        reqwest::Client::builder().timeout(TIMEOUT).redirect(reqwest::redirect::Policy::none())
+    })?;
     let mut terminal = Terminal::new(client, base.to_owned());
 
     terminal.heading("A human signs in by a mailed link")?;

@@ -18,7 +18,7 @@ use rookery_domain::{
 };
 use url::{Host, Origin, Url};
 
-use super::{CONNECT_TIMEOUT, TIMEOUT, install_tls};
+use super::{CONNECT_TIMEOUT, TIMEOUT, with_or_without_anchors};
 
 /// Finds the addresses of a name; ports are not looked at.
 pub type Lookup =
@@ -35,12 +35,12 @@ pub struct Egress {
 }
 
 impl Egress {
-    /// A gate to the public internet, and to `trusted_origins` wherever they are.
+    /// A gate to the public internet, and to `trusted_origins` wherever they are. Where the system has no
+    /// trust anchors, it leads to nobody but plain http on this machine.
     ///
     /// # Errors
-    /// When the system has no trust anchors that can be read.
+    /// When no client can be made.
     pub fn new(trusted_origins: Vec<Origin>, lookup: Lookup) -> reqwest::Result<Self> {
-        install_tls();
         let build = || {
             Client::builder()
                 .timeout(TIMEOUT)
@@ -52,8 +52,10 @@ impl Egress {
                 .user_agent("rookery")
         };
         Ok(Self {
-            public: build().https_only(true).dns_resolver(PublicOnly(lookup)).build()?,
-            trusted: build().build()?,
+            public: with_or_without_anchors(|| {
+                build().https_only(true).dns_resolver(PublicOnly(lookup.clone()))
+            })?,
+            trusted: with_or_without_anchors(build)?,
             trusted_origins: trusted_origins.into(),
         })
     }

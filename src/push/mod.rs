@@ -65,7 +65,7 @@ impl Push {
         let trusted = &config.push.trusted_origins;
         let trusted = trusted.iter().filter_map(|origin| trusted_origin(origin)).collect();
         let egress = Egress::new(trusted, system_lookup())
-            .map_err(|_| BootError::Setting("push: this system has no trust anchors"))?;
+            .map_err(|_| BootError::Setting("push: no request can be made on this system"))?;
         let vapid = Vapid::open(&rooms.db, &rooms.key, contact(config, public_url)).await?;
         let public_key = vapid.public_key().to_owned();
         let (queue, waiting) = mpsc::channel(QUEUED_MAX);

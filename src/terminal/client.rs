@@ -75,15 +75,15 @@ impl OpsClient {
         if !is_origin {
             return Err(wrong());
         }
-        crate::outbound::install_tls();
-        // Not through a proxy of the environment: it would be told the token.
-        let client = reqwest::Client::builder()
-            .no_proxy()
-            .redirect(redirect::Policy::none())
-            .timeout(ANSWER_TIMEOUT)
-            .connect_timeout(CONNECT_TIMEOUT)
-            .build()
-            .map_err(|error| error.to_string())?;
+        let client = crate::outbound::with_or_without_anchors(|| {
+            // Not through a proxy of the environment: it would be told the token.
+            reqwest::Client::builder()
+                .no_proxy()
+                .redirect(redirect::Policy::none())
+                .timeout(ANSWER_TIMEOUT)
+                .connect_timeout(CONNECT_TIMEOUT)
+        });
+        let client = client.map_err(|error| error.to_string())?;
         Ok(Self { client, origin: url.as_str().trim_end_matches('/').to_owned(), token })
     }
 
