@@ -90,10 +90,13 @@ impl AppState {
 }
 
 impl State {
-    /// The origin of an app's pages: its custom domain where it has one that works.
+    /// The origin of an app's pages: its custom domain where it has one that works, and the settings name
+    /// the edge provider.
     #[must_use]
     pub fn app_origin(&self, app: AppId, slug: &str) -> String {
-        match self.rooms.domains().serving(app) {
+        // Without an edge provider in the settings nobody knows whether one works.
+        let enabled = self.custom_domains.is_some();
+        match self.rooms.domains().serving(app).filter(|_| enabled) {
             Some(domain) => self.origins.domain_origin(&domain),
             None => self.origins.app_origin(slug),
         }

@@ -66,6 +66,9 @@ impl Origin {
     /// that is open there is served at an alias too: it may have served when the page was loaded, and a page
     /// cannot follow to another origin.
     fn custom(authority: &str, headers: &HeaderMap, state: &AppState) -> Option<Self> {
+        if state.origins.is_path_mode() {
+            return None;
+        }
         let host = Origins::host_name(authority)?;
         let Destination { app, serving } = state.rooms.domains().at(&host)?;
         let is_of_open_page = || csrf::is_led_from_here(headers) && !is_navigation(headers);
