@@ -10,8 +10,11 @@ pub struct HumanName(AgentName);
 /// browsers read as those (UTS #46).
 const JOINTS: [char; 7] = ['.', '\u{2024}', '\u{3002}', '\u{ff0e}', '\u{ff61}', '@', '\u{ff20}'];
 
+/// How an encoded word begins (RFC 2047): in a subject mail programs show what it says.
+const ENCODED_WORD: &str = "=?";
+
 /// Whether a mail program, or a reader, could take a part of `name` for an address: of a page or of a
-/// mailbox. What nobody sees stands between nothing.
+/// mailbox. What nobody sees stands between nothing; what a mail program decodes may be anything.
 #[must_use]
 pub fn may_become_link(name: &str) -> bool {
     let is_seen = |c: &char| c.is_whitespace() || !is_unseen(*c);
@@ -21,7 +24,8 @@ pub fn may_become_link(name: &str) -> bool {
         let (before, after) = (&lower[..at], &lower[at + joint.len()..]);
         is_of_host(before.chars().next_back()) && is_of_host(after.chars().next())
     };
-    lower.contains("://") || lower.contains("www.") || lower.match_indices(JOINTS).any(joins)
+    ["://", "www.", ENCODED_WORD].iter().any(|part| lower.contains(part))
+        || lower.match_indices(JOINTS).any(joins)
 }
 
 impl HumanName {

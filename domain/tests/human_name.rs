@@ -29,7 +29,10 @@ fn a_name_that_holds_an_address_may_become_a_link() {
     for name in ["evil.\u{2060}com", "evil\u{200b}.\u{200b}com", "evil\u{2024}com", "w\u{ad}ww.x"] {
         assert!(may_become_link(name), "readers see an address: {name:?}");
     }
-    for name in ["Ada Lovelace", "A. Lovelace", "Dr. Ada L.", "Ada ... Lovelace", "http:/", ""] {
+    assert!(may_become_link("=?utf-8?B?ZXZpbC5leGFtcGxl?="), "mail programs decode it");
+    for name in
+        ["Ada Lovelace", "A. Lovelace", "Dr. Ada L.", "Ada ... Lovelace", "http:/", "a=b?", ""]
+    {
         assert!(!may_become_link(name), "{name}");
     }
 }
