@@ -16,7 +16,7 @@ RUN CARGO_PROFILE_RELEASE_STRIP=debuginfo cargo build --release --locked --bin r
 
 FROM debian:bookworm-slim
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates curl \
+    && apt-get install -y --no-install-recommends ca-certificates curl tini \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --home-dir /data --shell /usr/sbin/nologin rookery \
     && install -d -o rookery -g rookery -m 0700 /data
@@ -33,5 +33,6 @@ EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
     CMD ["curl", "-fsS", "-o", "/dev/null", "http://127.0.0.1:8080/ready"]
-ENTRYPOINT ["rookery"]
+# The first process of a container waits for what others leave behind, such as a Chromium's helpers.
+ENTRYPOINT ["tini", "--", "rookery"]
 CMD ["serve"]

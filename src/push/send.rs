@@ -39,6 +39,8 @@ const TRIES_MAX: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause that a push service may ask for.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
+/// For one message, to all browsers of its human and with all tries: those of others wait for its place.
+const MESSAGE_MAX: Duration = Duration::from_secs(300);
 /// Seconds that a push service keeps a message for a browser that is not there.
 const TTL_S: u32 = 86_400;
 
@@ -98,7 +100,10 @@ impl Sender {
             Err(error) => return tracing::warn!(%error, "a push was not sent"),
         };
         let message = message.to_json(&self.site);
-        join_all(found.iter().map(|it| self.deliver(it, &message, posting))).await;
+        let told = join_all(found.iter().map(|it| self.deliver(it, &message, posting)));
+        if tokio::time::timeout(MESSAGE_MAX, told).await.is_err() {
+            tracing::warn!("a push was given up: push services do not answer in time");
+        }
     }
 
     async fn subscriptions(&self, who: &Addressee) -> Result<Vec<push::Subscription>> {

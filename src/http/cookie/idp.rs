@@ -13,6 +13,9 @@ use crate::{
 
 /// Sign-ins that one browser may have begun at a time; beyond that the oldest is forgotten.
 const BEGUN_MAX: usize = 5;
+/// Seconds that a browser keeps the cookie of a sign-in longer than that is good: whoever comes back too
+/// late is told so, and led on.
+const KEPT_AFTER_S: i64 = 3_600;
 /// Characters of a state that tell its cookie from those of others.
 const MARK_CHARS: usize = 8;
 
@@ -51,7 +54,7 @@ pub fn begin(request: &HeaderMap, response: &mut HeaderMap, begun: &str, state: 
     }
     let mark: String = begun.chars().rev().take(MARK_CHARS).collect();
     let name = format!("{}{mark}", prefix(state));
-    cookie(&name, state).set(response, begun, Directory::IDP_FLOW_TTL_S);
+    cookie(&name, state).set(response, begun, Directory::IDP_FLOW_TTL_S + KEPT_AFTER_S);
 }
 
 /// Takes `begun`, the state of a sign-in, back.
