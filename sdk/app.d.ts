@@ -54,11 +54,13 @@ declare namespace Rookery {
     cursor?: string | null;
   }
 
-  interface Change<T = AnyData> {
-    type: 'sync' | 'row.created' | 'row.updated' | 'row.deleted' | 'row.restored' | 'row.purged' | 'row.hidden';
-    key?: string;
-    row?: Row<T>;
-  }
+  type Change<T = AnyData> =
+    | { type: 'sync' }
+    | {
+      type: 'row.created' | 'row.updated' | 'row.deleted' | 'row.restored' | 'row.purged' | 'row.hidden';
+      key: string;
+      row: Row<T>;
+    };
 
   type Operation = 'read' | 'write' | 'update' | 'delete' | 'count';
 
