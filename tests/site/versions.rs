@@ -199,10 +199,11 @@ async fn going_back_says_which_guards_fall_and_which_rows_stay_set_aside() {
     let first = json!({"key": "s1", "data": {"name": "ada"}});
     owned.agent(POST, "/collections/notes", first).await.expect(201);
     let guarded = version(json!({"antiAbuse": "challenge"}), json!(["name", "text"]));
-    owned.agent(POST, "/versions", json!({"manifest": guarded, "force": true})).await.expect(201);
+    let body = json!({"html": "<!doctype html><p>Guarded", "manifest": guarded, "force": true});
+    owned.agent(POST, "/versions", body).await.expect(201);
     let page = owned.see("/versions/1").await;
     page.says("It would change what people you do not know can do:");
-    page.says("anyone can create rows after a challenge");
+    page.says("anyone invited can create rows after a challenge, without a budget");
     page.says("1 row that was set aside is served again.").hides("There will be rows that stay");
 
     // Somebody has the name meanwhile.
