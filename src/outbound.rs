@@ -30,13 +30,16 @@ pub fn install_tls() {
 /// # Errors
 /// When that fails too.
 pub fn with_or_without_anchors(build: impl Fn() -> ClientBuilder) -> reqwest::Result<Client> {
+    static SAID: Once = Once::new();
     install_tls();
     build().build().or_else(|error| {
-        tracing::warn!(
-            error = chain(&error),
-            "this system has no trust anchors: nothing can be asked over https; install its package of \
-             them, often called ca-certificates"
-        );
+        SAID.call_once(|| {
+            tracing::warn!(
+                error = chain(&error),
+                "this system has no trust anchors: nothing can be asked over https; install its package \
+                 of them, often called ca-certificates"
+            );
+        });
         build().tls_certs_only([]).build()
     })
 }

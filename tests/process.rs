@@ -417,6 +417,25 @@ fn a_start_that_meets_the_bound_of_file_sizes_ends_with_a_line() {
 }
 
 #[test]
+fn a_system_without_trust_anchors_is_said_once_and_stops_neither_a_start_nor_an_operator() {
+    let data = tempfile::tempdir().unwrap();
+    let without = |mut command: Command| {
+        let nowhere = data.path().join("none.pem");
+        command.env("SSL_CERT_FILE", nowhere).env("SSL_CERT_DIR", data.path());
+        command
+    };
+    let mut child = without(rookery(data.path())).spawn().unwrap();
+    let (_, operators) = addresses(&mut child);
+    let mut ops = without(rookery(data.path()));
+    ops.args(["ops", "restarts", "--url", &format!("http://{operators}")]);
+    let told = ops.output().unwrap();
+    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+    signal(&child, "-TERM");
+    let log = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+    assert_eq!(log.matches("this system has no trust anchors").count(), 1, "{log}");
+}
+
+#[test]
 fn a_taken_port_is_named_by_its_setting() {
     let data = tempfile::tempdir().unwrap();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

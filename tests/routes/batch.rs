@@ -175,6 +175,11 @@ async fn a_batch_answers_little_more_than_it_brought() {
     let found = codes.iter().filter(|code| **code == 200).count();
     assert!((17..=19).contains(&found), "{found} times 60 KiB is about 1 MiB");
     assert_eq!(codes[found..], vec!["payload_too_large"; 100 - found]);
+    let hint = answer["results"][found]["error"]["hint"].as_str().expect("a hint");
+    assert!(hint.contains("in another batch"), "the same again would be told the same: {hint}");
+    // Where none stands, there are no others.
+    let atomic = json!({"rows": vec![&entry; 100], "atomic": true});
+    rows.post("entries/batch", atomic).await.error(ErrorCode::PayloadTooLarge);
     // What is brought along is no gain.
     let row = |n: usize| json!({"key": format!("k{n}"), "data": {"text": large}});
     let rich = json!({"rows": (0..40).map(row).collect::<Vec<_>>(), "atomic": true});

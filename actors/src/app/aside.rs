@@ -111,7 +111,13 @@ impl Limit {
 
     /// That of a deployment which begins now.
     pub(crate) fn of_deploy() -> Self {
-        Self::from_now(DEPLOY_MAX, || too_long_to_check(DEPLOY_MAX))
+        Self::from_now(DEPLOY_MAX, || {
+            let seconds = DEPLOY_MAX.as_secs();
+            format!(
+                "checking these rows against their schema takes more than {seconds} seconds: send fewer, \
+                 or declare a simpler schema"
+            )
+        })
     }
 
     /// That of a page of a list, which begins now.
@@ -139,12 +145,4 @@ impl Limit {
         }
         Err(Error::unavailable((self.too_long)()))
     }
-}
-
-fn too_long_to_check(allowed: Duration) -> String {
-    format!(
-        "checking these rows against their schema takes more than {} seconds: send fewer, or \
-         declare a simpler schema",
-        allowed.as_secs()
-    )
 }

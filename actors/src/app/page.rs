@@ -10,8 +10,8 @@ use rookery_domain::row::write_json_string;
 
 use super::read::SeenRow;
 
-/// A piece that has grown to so many bytes is handed on. Most pages are one piece.
-const PIECE_BYTES: usize = 64 << 10;
+/// A piece of an answer that has grown to so many bytes is handed on. Most pages are one piece.
+pub const PIECE_BYTES: usize = 64 << 10;
 /// What a row takes beside its data: a guess, so that a piece seldom grows while it is written.
 const ROW_OVERHEAD_BYTES: usize = 300;
 /// What a page takes beside its rows: the same.

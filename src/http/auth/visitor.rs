@@ -108,6 +108,8 @@ pub struct AnyVisitor {
     pub caller: Caller,
     /// Its token's record, if it has one.
     pub participant: Option<Arc<Participant>>,
+    /// Whether its token came in the cookie.
+    pub by_cookie: bool,
 }
 
 impl Arriving {
@@ -324,7 +326,7 @@ impl FromRequestParts<AppState> for AnyVisitor {
         RequestContext::check_stray(parts)?;
         recheck::note::<Self>(parts);
         let participant = arriving.participant().cloned();
-        Ok(Self { app: arriving.app, caller, participant })
+        Ok(Self { by_cookie: arriving.by_cookie, app: arriving.app, caller, participant })
     }
 }
 

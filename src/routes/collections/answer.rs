@@ -34,29 +34,27 @@ pub(crate) fn json(status: StatusCode, body: String) -> Response {
 }
 
 /// A page of rows. A long one leaves in pieces, each made when the client has taken the one before.
-pub(crate) fn page(mut text: PageText) -> Response {
-    let first = text.next().unwrap_or_default();
-    if text.is_done() {
-        return json(StatusCode::OK, first);
-    }
-    in_pieces(first, text)
-}
-
-fn in_pieces(first: String, rest: impl Iterator<Item = String> + Send + 'static) -> Response {
-    let pieces = std::iter::once(first).chain(rest).map(Ok::<_, Infallible>);
-    let mut response = Response::new(Body::from_stream(stream::iter(pieces)));
-    response.headers_mut().insert(header::CONTENT_TYPE, JSON);
-    response
+pub(crate) fn page(text: PageText) -> Response {
+    in_pieces(text, PageText::is_done)
 }
 
 /// The results of a batch. Many leave in pieces as well.
 pub(crate) fn batch(state: AppState, results: Vec<Result<RowReply>>) -> Response {
-    let mut text = BatchText::new(state, results);
+    in_pieces(BatchText::new(state, results), BatchText::is_done)
+}
+
+fn in_pieces<T>(mut text: T, is_done: fn(&T) -> bool) -> Response
+where
+    T: Iterator<Item = String> + Send + 'static,
+{
     let first = text.next().unwrap_or_default();
-    if text.is_done() {
+    if is_done(&text) {
         return json(StatusCode::OK, first);
     }
-    in_pieces(first, text)
+    let pieces = std::iter::once(first).chain(text).map(Ok::<_, Infallible>);
+    let mut response = Response::new(Body::from_stream(stream::iter(pieces)));
+    response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+    response
 }
 
 /// A row after a write that makes none.

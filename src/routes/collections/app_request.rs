@@ -68,7 +68,7 @@ impl From<Visitor> for AppRequest {
 }
 
 impl From<AnyVisitor> for AppRequest {
-    fn from(AnyVisitor { app, caller, participant }: AnyVisitor) -> Self {
+    fn from(AnyVisitor { app, caller, participant, .. }: AnyVisitor) -> Self {
         Self { app, caller, surface: Surface::Origin, participant }
     }
 }

@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use rookery_actors::app::{
     message::{Renderer, Reply, RowFate, RowReply},
+    page::PIECE_BYTES,
     render,
 };
 use rookery_domain::{Result, idempotency::StoredResponse};
 
 use crate::{error::Envelope, http::reply::to_json, state::AppState};
 
-/// A piece that has grown to so many bytes is handed on. Most answers are one piece.
-const PIECE_BYTES: usize = 64 << 10;
 /// What a result takes beside the row's data: a guess, so that a piece seldom grows while it is written.
 const RESULT_BYTES: usize = 400;
 

@@ -25,10 +25,12 @@ pub const ERRORS: &[ErrorCode] = super::create::ERRORS;
 ///
 /// At most 500 by default, and 8 MiB in all. Each entry is decided as the single call would and has a
 /// result at its index; with `atomic` the first refusal is the answer (its place in `details.index`)
-/// and nothing is written. A batch has two seconds, and its rows may weigh 1 MiB more than it brought for
-/// them, as where a few bytes change a large row: entries behind that are refused with `unavailable` and
-/// `payload_too_large`. Send those in another batch; under the same key the same is answered again. One challenge answer serves the whole batch; where it is missing or wrong,
+/// and nothing is written. One challenge answer serves the whole batch; where it is missing or wrong,
 /// nothing is written and no entry has a result of its own.
+///
+/// A batch has two seconds, and its rows may weigh 1 MiB more than it brought for them, as where a few bytes
+/// change a large row: entries behind that are refused with `unavailable` and `payload_too_large`. Send those
+/// in another batch; under the same key the same is answered again.
 #[utoipa::path(
     post,
     path = "/v1/apps/{id}/collections/{name}/batch",

@@ -71,8 +71,8 @@ pub enum Outsider {
 }
 
 impl Refusal {
-    /// Whether nothing is served at this address any more, whoever asks.
-    const fn is_for_good(&self) -> bool {
+    /// Whether nothing is served at this address, whoever asks.
+    const fn is_for_everybody(&self) -> bool {
         matches!(self, Self::NothingHere | Self::NoApp | Self::Deleted | Self::Closed)
     }
 }
@@ -167,7 +167,7 @@ fn is_coming(app: &AppHandle) -> bool {
 impl PageRequest {
     /// Refuses it: a browser that loads a page gets one, a program the envelope.
     pub fn refuse(&self, state: &AppState, refusal: Refusal) -> Response {
-        if retired::is_asked_for(&self.headers) && refusal.is_for_good() {
+        if retired::is_asked_for(&self.headers) && refusal.is_for_everybody() {
             return retired::worker();
         }
         if accept::is_navigation(&self.headers) {

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::pages::policy::base_headers;
 
-/// How a browser says that it looks for the script of a service worker (Service Workers, section 8.3).
+/// How a browser says that it looks for the script of a service worker (Service Workers, the algorithm Update).
 const SERVICE_WORKER: HeaderName = HeaderName::from_static("service-worker");
 
 /// Takes over at once, leaves, and has the pages that it took over loaded from the server.

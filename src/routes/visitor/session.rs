@@ -26,7 +26,7 @@ use super::replaced;
 use crate::{
     error::ApiResult,
     http::{
-        auth::visitor::{AnyVisitor, Arriving, PARTICIPANT_HEADER, PresentedParticipant},
+        auth::visitor::{AnyVisitor, Arriving, PresentedParticipant},
         body::{BodyBound, Nothing, OptionalJson, RequestBody},
         cookie,
         reply::Created,
@@ -106,12 +106,11 @@ pub async fn read(
     State(state): State<AppState>,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
-    let AnyVisitor { app, caller, participant } = visitor;
+    let AnyVisitor { app, caller, participant, by_cookie } = visitor;
     let standing = app.standing(&caller).await?;
     let visitor = participant.as_deref();
     let mut response =
         Json(record(&app, visitor.map(|one| (one, &caller)), &standing)).into_response();
-    let by_cookie = !state.origins.is_path_mode() && !headers.contains_key(PARTICIPANT_HEADER);
     let token = cookie::participant::read(&headers, &state).filter(|_| by_cookie);
     if let (Some(visitor), Some(token)) = (visitor, token) {
         let slug = &app.record().slug;

@@ -18,8 +18,8 @@ const GAIN_BYTES_MAX: usize = 1 << 20;
 
 /// What to do about entries whose turn did not come, while others stand: the same request again would do
 /// those twice, or be told the same under its key.
-const SEND_THE_REST: &str = "Send the entries that were refused so in another batch, with another \
-                             Idempotency-Key. The others stand.";
+const SEND_THE_REST: &str = "Send the entries that were refused so in another batch, under another \
+                             Idempotency-Key where there is one. The others stand.";
 
 impl Decision<'_> {
     /// Creates or upserts each row, within the bound of a batch's answer.
@@ -32,7 +32,7 @@ impl Decision<'_> {
         let mut gain = 0_usize;
         self.batch(rows, atomic, |decision, row| {
             if gain > GAIN_BYTES_MAX {
-                return Err(gained_too_much());
+                return Err(turned_away(gained_too_much(), atomic));
             }
             let brought = row.data().text().len();
             let reply = match row {
@@ -59,10 +59,7 @@ impl Decision<'_> {
         let mut refused = None;
         let mut told = 0_usize;
         for (index, item) in items.into_iter().enumerate() {
-            let in_time = limit.check().map_err(|late| match atomic {
-                true => late,
-                false => late.with_hint(SEND_THE_REST),
-            });
+            let in_time = limit.check().map_err(|late| turned_away(late, atomic));
             match (in_time.and_then(|()| one(self, item)), &mark) {
                 (Err(error), Some(_)) => {
                     refused = Some(at_index(error, index));
@@ -92,7 +89,12 @@ fn gained_too_much() -> Error {
     let message = format!(
         "the rows of this batch so far weigh {GAIN_BYTES_MAX} bytes more than it brought for them"
     );
-    Error::new(ErrorCode::PayloadTooLarge, message).with_hint(SEND_THE_REST)
+    Error::new(ErrorCode::PayloadTooLarge, message)
+}
+
+/// What an entry is told whose turn did not come: in an atomic batch no other stands.
+fn turned_away(why: Error, atomic: bool) -> Error {
+    if atomic { why } else { why.with_hint(SEND_THE_REST) }
 }
 
 fn at_index(mut error: Error, index: usize) -> Error {

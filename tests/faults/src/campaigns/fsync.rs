@@ -42,11 +42,7 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
     let mut verdict = Verdict::new("fsync", target);
     let scratch = tempfile::tempdir()?;
     let shim = Shim::build(scratch.path())?;
-    let launch = world.launch_sqlite(scratch.path());
-    let server = launch.start().await?;
-    let api = Api::enroll(&server.url, "owner@example.org").await?;
-    let app = App::deploy(&api).await?;
-    super::kill::stop(server).await?;
+    let (launch, api, app) = super::with_app(world, scratch.path()).await?;
     let base = scratch.path().join("base");
     copy(&launch.data, &base)?;
     let mut totals = Totals::default();

@@ -15,9 +15,17 @@ mod power;
 mod schemathesis;
 mod sigterm;
 
+use std::path::Path;
+
 use clap::ValueEnum;
 
-use crate::{failure::Result, verdict::Verdict, world::World};
+use crate::{
+    api::Api,
+    failure::Result,
+    server::Launch,
+    verdict::Verdict,
+    world::{App, World},
+};
 
 /// A fault, by its name on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -75,4 +83,14 @@ impl Fault {
             Self::Schemathesis => schemathesis::run(world).await,
         }
     }
+}
+
+/// A server over SQLite in `scratch` that has an app and was stopped in order; its owner, and the app.
+async fn with_app(world: &World, scratch: &Path) -> Result<(Launch, Api, App)> {
+    let launch = world.launch_sqlite(scratch);
+    let server = launch.start().await?;
+    let api = Api::enroll(&server.url, "owner@example.org").await?;
+    let app = App::deploy(&api).await?;
+    kill::stop(server).await?;
+    Ok((launch, api, app))
 }

@@ -221,19 +221,17 @@ impl Rehearsal {
                 Visibility::Link => "open to whoever has the link",
                 Visibility::Public => "public",
             });
-        let warnings = |of_rows: bool| {
-            let of_app = deployed.report.warnings.iter().filter(move |warning| match of_rows {
-                true => {
-                    warning.path.starts_with("/collections/") && warning.path.ends_with("/unique")
-                }
-                false => warning.path.starts_with("/roles/"),
-            });
-            of_app.map(|warning| warning.message.to_string()).collect()
+        let warnings = |is_about: fn(&str) -> bool| {
+            let all = deployed.report.warnings.iter();
+            let wanted = all.filter(|warning| is_about(&warning.path));
+            wanted.map(|warning| warning.message.to_string()).collect()
         };
         Self {
             on: Some(Expected::of(&deployed.detail.record)),
-            roles: warnings(false),
-            crowded_out: warnings(true),
+            roles: warnings(|path| path.starts_with("/roles/")),
+            crowded_out: warnings(|path| {
+                path.starts_with("/collections/") && path.ends_with("/unique")
+            }),
             breaks: deployed.report.breaks,
             detached: deployed.report.detached,
             reattached: deployed.report.reattached,

@@ -77,11 +77,7 @@ impl Studio {
     async fn open(world: &World) -> Result<(Self, Recording)> {
         let scratch = tempfile::tempdir()?;
         let shim = Shim::build(scratch.path())?;
-        let launch = world.launch_sqlite(scratch.path());
-        let server = launch.start().await?;
-        let api = Api::enroll(&server.url, "owner@example.org").await?;
-        let app = App::deploy(&api).await?;
-        crate::campaigns::kill::stop(server).await?;
+        let (launch, api, app) = crate::campaigns::with_app(world, scratch.path()).await?;
         let recording = Recording {
             app: app.id.parse().map_err(|_| Failure::new("an app's id"))?,
             base: files(&launch.data)?,
