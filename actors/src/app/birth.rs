@@ -98,6 +98,7 @@ pub(crate) fn working(
         purged: private.fold_purged(&[]),
         seq,
         record: Arc::new(loaded.record),
+        declared_bytes: private.declared_bytes(&loaded.manifest),
         manifest,
         totals: loaded.head.totals,
         withheld: Arc::new(withheld),

@@ -6,7 +6,9 @@ use std::{
     sync::Arc,
 };
 
-use rookery_domain::{budget::BudgetCounters, id::AppId, schema::CompiledSchema, timezone::Zone};
+use rookery_domain::{
+    budget::BudgetCounters, id::AppId, manifest, schema::CompiledSchema, timezone::Zone,
+};
 use rookery_storage::commit::RowState;
 
 use super::{
@@ -40,6 +42,17 @@ pub(crate) struct Private {
 pub(crate) const PURGED_MAX: u64 = 10_000;
 
 impl Private {
+    /// About how many bytes a manifest with this text and the compiled schemas in force take in memory.
+    pub(crate) fn declared_bytes(&self, manifest_text: &str) -> u64 {
+        let of_rows = self.collections.iter().filter_map(|of| of.schema.as_ref());
+        let of_events = self.events.values().filter_map(Option::as_ref);
+        let mut schemas: Vec<_> = of_rows.chain(of_events).collect();
+        schemas.sort_unstable_by_key(|schema| Arc::as_ptr(schema));
+        schemas.dedup_by_key(|schema| Arc::as_ptr(schema));
+        let compiled: usize = schemas.iter().map(|schema| schema.weight_bytes()).sum();
+        (manifest::weight_bytes(manifest_text) + compiled) as u64
+    }
+
     /// Forgets the keys of purged rows where they are more than [`PURGED_MAX`], and keeps the
     /// highest of their versions; how many are remembered. A key that an uncommitted step speaks of
     /// stays: the step may be taken back.

@@ -17,7 +17,7 @@ use rookery_storage::{apps::CollectionCounts, commit::Totals};
 
 use super::{access::AccessTables, rows::Rows, tail::Tail};
 
-/// Memory of an app without rows: actor, mailbox, slot, manifest.
+/// Memory of an app without rows and manifest: actor, mailbox, slot.
 const APP_BYTES: u64 = 16 << 10;
 /// Memory of a row beyond key and data: the record, its places in vector and index.
 const ROW_BYTES: u64 = 256;
@@ -52,6 +52,8 @@ pub struct Root {
     pub record: Arc<AppRecord>,
     /// The manifest in force.
     pub manifest: Arc<Manifest>,
+    /// About how many bytes the manifest and its compiled schemas take.
+    pub(crate) declared_bytes: u64,
     /// What it holds.
     pub totals: Totals,
     /// Rows kept but not served, by collection; declared ones and removed ones. None is empty.
@@ -111,14 +113,16 @@ impl Root {
         self.index_of(name).map(|i| &self.collections[i])
     }
 
-    /// About how many bytes this app holds in memory: its actor, its rows with their places in
-    /// the indexes, what is remembered of rows that are not live, and the tail of the feed.
+    /// About how many bytes this app holds in memory: its actor, its manifest with the compiled schemas,
+    /// its rows with their places in the indexes, what is remembered of rows that are not live, and the
+    /// tail of the feed. A schema that several apps share counts in each of them.
     #[must_use]
     pub fn resident_bytes(&self) -> u64 {
         let Totals { live, trashed, detached, bytes, .. } = self.totals;
         // Bytes are counted over all rows, but only live ones are in memory: their share is taken.
         let data = bytes.checked_mul(live).map_or(bytes, |n| n / self.totals.rows().max(1));
         APP_BYTES
+            + self.declared_bytes
             + data
             + ROW_BYTES * live
             + TOMB_BYTES * (trashed + detached + self.purged)

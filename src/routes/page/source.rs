@@ -12,7 +12,12 @@ use bytes::Bytes;
 use moka::future::Cache;
 use parking_lot::Mutex;
 use rookery_actors::{AppHandle, Control, control::PageSource};
-use rookery_domain::{Error, Result, app::AppRecord, id::AppId, manifest::Manifest};
+use rookery_domain::{
+    Error, Result,
+    app::AppRecord,
+    id::AppId,
+    manifest::{self, Manifest},
+};
 use rookery_storage::{
     offload::{Offload, Waits},
     versions::{Asset, AssetInfo},
@@ -27,8 +32,6 @@ use crate::pages::{
 const CACHE_BYTES_MAX: u64 = 64 << 20;
 /// Bytes that a version costs beside its HTML, its manifest and its assets' records.
 const ENTRY_BYTES: usize = 1 << 10;
-/// What a manifest takes in memory, at most, as a multiple of its text.
-const MANIFEST_TIMES: usize = 4;
 /// Bytes that the record of an asset costs beside its path.
 const ASSET_BYTES: usize = 160;
 /// Bytes of all files that are kept together, and of all compressed ones.
@@ -45,7 +48,7 @@ pub struct ReadyPages {
     script_at: usize,
     /// What the version discloses.
     pub manifest: Manifest,
-    /// Bytes of its text.
+    /// Bytes that it takes in memory.
     manifest_bytes: usize,
     assets: Vec<AssetInfo>,
 }
@@ -245,7 +248,7 @@ impl ReadyPages {
             document: Packed::new(served.html),
             script_at: served.script_at,
             manifest: source.manifest()?,
-            manifest_bytes: source.manifest_text.len(),
+            manifest_bytes: manifest::weight_bytes(&source.manifest_text),
             assets: source.assets,
         })
     }
@@ -267,6 +270,6 @@ impl ReadyPages {
     fn bytes(&self) -> usize {
         let assets: usize =
             self.assets.iter().map(|a| ASSET_BYTES + a.path.len() + a.content_type.len()).sum();
-        ENTRY_BYTES + self.document.bytes() + MANIFEST_TIMES * self.manifest_bytes + assets
+        ENTRY_BYTES + self.document.bytes() + self.manifest_bytes + assets
     }
 }

@@ -61,6 +61,7 @@ impl Decision<'_> {
         let events = std::mem::replace(&mut working.private.events, plan.events.clone());
         working.open.journal.push(Undo::Collections(Box::new((collections, events))));
         working.root.manifest = plan.manifest.clone();
+        working.root.declared_bytes = working.private.declared_bytes(&plan.manifest_text);
         working.root.collections = carried.collections;
         for (collection, row) in carried.detach {
             working.count_gone(&row);
