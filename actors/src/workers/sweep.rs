@@ -16,8 +16,9 @@ const APPS_MAX: u32 = 100;
 const TRASH_PAGES_MAX: usize = 20;
 /// Most chunks of expired records of each kind that one round forgets.
 const CHUNKS_MAX: usize = 20;
-/// Contents of assets that nothing refers to are kept this long: a deploy may be on its way.
-const BLOB_GRACE_S: i64 = 3_600;
+/// Contents of assets that nothing refers to are kept this long: a deploy may be on its way, for no longer
+/// than a commit may take. Whoever deploys in a loop fills the disk with what comes in this time.
+const BLOB_GRACE_S: i64 = 120;
 
 /// One round; returns how many apps and rows it destroyed.
 pub(super) async fn round(context: &Context) -> Result<Round> {
