@@ -64,13 +64,18 @@ pub fn unanswered(who: &str) -> Error {
     Error::unavailable(format!("{who} does not answer"))
 }
 
-/// Sends a request and reads its answer whole.
+/// Sends a request and reads its answer whole. Its status is none of a server that failed (5xx).
 ///
 /// # Errors
-/// [`unanswered`]; the log has the cause, without the address, which may hold secrets.
+/// [`unanswered`], of a server that failed as well; the log has the cause, without the address, which may
+/// hold secrets.
 pub async fn exchange(who: &str, request: RequestBuilder) -> Result<(StatusCode, Vec<u8>)> {
     let broken = |error: reqwest::Error| unanswered(who).caused_by(chain(&error.without_url()));
     let mut response = request.send().await.map_err(broken)?;
+    let status = response.status();
+    if status.is_server_error() {
+        return Err(unanswered(who).caused_by(format!("it answers {status}")));
+    }
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(broken)? {
         if body.len() + chunk.len() > ANSWER_BYTES_MAX {
@@ -78,7 +83,7 @@ pub async fn exchange(who: &str, request: RequestBuilder) -> Result<(StatusCode,
         }
         body.extend_from_slice(&chunk);
     }
-    Ok((response.status(), body))
+    Ok((status, body))
 }
 
 /// An error with what caused it, in one line.

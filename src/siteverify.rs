@@ -126,12 +126,10 @@ impl Siteverify {
             ("response", token),
             ("remoteip", address.as_str()),
         ];
-        let (status, body) =
+        let (_, body) =
             outbound::exchange(WHO, self.client.post(&self.verify_url).form(&form)).await?;
-        let verdict: Option<Verdict> = serde_json::from_slice(&body).ok();
-        let Some(verdict) = verdict.filter(|_| !status.is_server_error()) else {
-            return Err(outbound::unanswered(WHO));
-        };
+        let verdict: Verdict =
+            serde_json::from_slice(&body).map_err(|_| outbound::unanswered(WHO))?;
         if verdict.error_codes.iter().any(|code| code == ITS_FAULT) {
             return Err(outbound::unanswered(WHO));
         }

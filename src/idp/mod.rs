@@ -174,10 +174,6 @@ impl IdentityProvider {
             }
         }
         let (status, body) = outbound::exchange(WHO, request.form(&form)).await?;
-        if status.is_server_error() {
-            let why = format!("its token endpoint answers {status}");
-            return Err(outbound::unanswered(WHO).caused_by(why));
-        }
         if !status.is_success() {
             self.tell_refused(&body);
             return Err(refused("it refused the code"));

@@ -104,7 +104,7 @@ async fn a_token_that_is_wrong_in_one_thing_signs_nobody_in() {
         let message = error["message"].as_str().unwrap();
         assert!(!message.contains("victim") && !message.contains("secret"), "{lie}: {message}");
     }
-    for failure in ["a failure", "without end"] {
+    for failure in ["a failure", "a failure of who it is", "without end"] {
         let answer = world.sign_in(failure, "").await;
         answer.error(ErrorCode::Unavailable);
         assert_eq!(answer.session(), None, "{failure}");

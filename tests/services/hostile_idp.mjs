@@ -37,6 +37,7 @@ function claims() {
     "a subject without end": { sub: "x".repeat(256) },
     "a subject with a zero": { sub: "a\u0000b" },
     "somebody else's address": { email: undefined, email_verified: undefined },
+    "a failure of who it is": { email: undefined, email_verified: undefined },
     "an unverified address": { sub: "mallory", email_verified: false },
     "an address without a word": { sub: "mallory", email_verified: undefined },
     "an address with another word": { sub: "mallory", email_verified: 1 },
@@ -115,6 +116,7 @@ const server = createServer(async (request, response) => {
   };
   if (url.pathname === "/token" && how === "a refusal") response.statusCode = 400;
   if (url.pathname === "/token" && how === "a failure") response.statusCode = 500;
+  if (url.pathname === "/userinfo" && how === "a failure of who it is") response.statusCode = 500;
   if (url.pathname === "/token" && how === "without end") {
     // More than anybody reads.
     response.end(JSON.stringify({ id_token: "x".repeat(1 << 20) }));
