@@ -41,6 +41,29 @@ async fn the_slug_of_a_purged_app_is_free_to_its_account_and_taken_to_every_othe
 }
 
 #[tokio::test]
+async fn a_colleagues_slug_is_not_to_be_had_by_purging_the_app() {
+    let server = TestServer::start().await;
+    let (ann, bob) = (server.owner("ann").await, server.owner("bob").await);
+    let org = server.send(Method::POST, &ann, "/v1/orgs", &json!({"name": "Rooks"})).await;
+    let org = org.expect(201)["id"].clone();
+    let members = format!("/v1/orgs/{}/members", org.as_str().unwrap());
+    let bobs = json!({"email": "bob@example.org", "role": "admin"});
+    server.send(Method::POST, &ann, &members, &bobs).await.expect(201);
+    let app = App::of(create(&server, &ann, "").await.expect(201));
+    let joins = json!({"org_id": org});
+    server.send(Method::PATCH, &ann, &app.path(""), &joins).await.expect(200);
+    for _ in ["live", "in the trash"] {
+        let refused = create(&server, &bob, "?dry_run=true").await;
+        let error = refused.error_of_its_own(ErrorCode::SlugTaken);
+        assert_eq!(error["details"]["app"]["id"], app.id);
+        assert!(error["message"].to_string().contains("in your organization"), "{error}");
+        let hint = error["hint"].as_str().unwrap();
+        assert!(hint.contains("another slug") && !hint.contains("urge"), "{error}");
+        server.send(Method::DELETE, &ann, &app.path(""), &Value::Null).await;
+    }
+}
+
+#[tokio::test]
 async fn an_app_that_waits_for_the_sweeper_says_when_its_slug_is_free() {
     let server = TestServer::start().await;
     let (ann, eve) = (server.owner("ann").await, server.owner("eve").await);
