@@ -81,8 +81,9 @@ pub async fn bind(
             let held_by: Option<AppId> = tx
                 .value(
                     "select d.app_id from domain_names n join domains d on d.id = n.domain_id
-                         join apps a on a.id = d.app_id
-                     where n.name = $1 and (a.status <> $2 or a.id = $3)",
+                         join apps a on a.id = d.app_id join humans h on h.id = a.owner
+                     where n.name = $1
+                         and (a.status <> $2 and h.closed_at is null or a.id = $3)",
                     args![domain.name.as_str(), AppStatus::Closed, domain.app],
                 )
                 .await?;
@@ -218,8 +219,8 @@ async fn take_from_closed(tx: &mut Tx, name: &DomainName) -> Result<Option<AppId
     let found: Option<(DomainId, AppId)> = tx
         .optional(
             "select d.id, d.app_id from domain_names n join domains d on d.id = n.domain_id
-                 join apps a on a.id = d.app_id
-             where n.name = $1 and a.status = $2",
+                 join apps a on a.id = d.app_id join humans h on h.id = a.owner
+             where n.name = $1 and (a.status = $2 or h.closed_at is not null)",
             args![name.as_str(), AppStatus::Closed],
         )
         .await?;

@@ -8,6 +8,7 @@ use rookery_domain::{
 use rookery_storage::{
     Db,
     apps::{self, create, purge},
+    closing,
     domains::{self, BindOutcome, Domain},
     idempotency::KeepResponse,
 };
@@ -122,6 +123,27 @@ contract! {
         assert_eq!(names, [(closed, other.name), (next, wants.name)]);
         let leftovers = domains::leftovers(db, "", 9).await.unwrap();
         assert_eq!(leftovers, ["edge-1"], "the edge provider has to forget the old binding");
+    }
+
+    async fn what_a_closed_account_left_in_the_trash_locks_no_name(test: &TestDb) {
+        let db = &test.db;
+        let ada = human(db, "ada@example.com").await.id;
+        let eve = human(db, "eve@example.com").await.id;
+        let mut left = new_app(ada, "left", &[]);
+        left.record.status = AppStatus::Deleted;
+        let (left, trashed) = (left.record.id, left);
+        create::create(db, trashed).await.unwrap();
+        let next = app(db, eve, "next").await;
+        let one = domain(left, "www.example.com", 1);
+        assert_eq!(bind(db, &one).await, BindOutcome::Bound);
+        assert!(prove(db, &one).await);
+        let wants = domain(next, "www.example.com", 2);
+        assert_eq!(bind_as(db, eve, &wants).await, BindOutcome::Taken, "its owner may come back");
+        closing::close(db, ada, Some("ada@example.com".into()), NOW).await.unwrap();
+        assert_eq!(bind_as(db, eve, &wants).await, BindOutcome::Bound);
+        assert!(domains::prove(db, next, wants.id, wants.name.clone(), NOW).await.unwrap().is_some());
+        let names: Vec<_> = domains::proven(db).await.unwrap().into_iter().map(|it| it.app).collect();
+        assert_eq!(names, [next]);
     }
 
     async fn one_app_binds_a_name_once_however_often_it_tries_at_once(test: &TestDb) {
