@@ -153,7 +153,7 @@ pub async fn by_id(db: &Db, id: TransferId) -> Result<Option<Transfer>> {
     .await
 }
 
-/// Pending offers to an address, the newest first, behind the one at `after`.
+/// Pending offers of live apps to an address, the newest first, behind the one at `after`.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -165,10 +165,12 @@ pub async fn to_address(
 ) -> Result<Vec<Transfer>> {
     let (at, id) = newest_first(after);
     db.all(
-        "select id, app_id, email, offered_by, created_at from transfers
-         where email = $1 and (created_at < $2 or (created_at = $2 and id < $3))
-         order by created_at desc, id desc limit $4",
-        args![email, at, id, limit],
+        "select t.id, t.app_id, t.email, t.offered_by, t.created_at
+         from transfers t join apps a on a.id = t.app_id
+         where t.email = $1 and (t.created_at < $2 or (t.created_at = $2 and t.id < $3))
+             and a.status = $4
+         order by t.created_at desc, t.id desc limit $5",
+        args![email, at, id, AppStatus::Live, limit],
     )
     .await
 }

@@ -102,13 +102,17 @@ contract! {
         let db = &test.db;
         let ada = human(db, "ada@example.com").await.id;
         let mut made = Vec::new();
-        for n in 0..5 {
+        for n in 0..6 {
             let mut app = new_app(ada, &format!("app-{n}"), &[]);
-            app.record.status = AppStatus::Deleted;
+            // One is in the trash: whoever it is offered to has nothing to take.
+            let in_trash = n == 5;
+            app.record.status = if in_trash { AppStatus::Deleted } else { AppStatus::Live };
             let offered = offer(app.record.id, ada, n);
             create::create(db, app).await.unwrap();
             transfers::offer(db, offered.clone(), ada, KeepResponse::nothing()).await.unwrap();
-            made.insert(0, offered);
+            if !in_trash {
+                made.insert(0, offered);
+            }
         }
         let first = transfers::to_address(db, "bob@example.com", None, 3).await.unwrap();
         assert_eq!(first, made[..3]);
