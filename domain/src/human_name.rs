@@ -19,7 +19,9 @@ const ENCODED_WORD: &str = "=?";
 pub fn may_become_link(name: &str) -> bool {
     let is_seen = |c: &char| c.is_whitespace() || !is_unseen(*c);
     let lower = name.chars().filter(is_seen).collect::<String>().to_lowercase();
-    let is_of_host = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    // Programs that make links take combining marks and symbols for parts of a host, too.
+    let is_of_host =
+        |c: Option<char>| c.is_some_and(|c| !c.is_whitespace() && !c.is_ascii_punctuation());
     let joins = |(at, joint): (usize, &str)| {
         let (before, after) = (&lower[..at], &lower[at + joint.len()..]);
         is_of_host(before.chars().next_back()) && is_of_host(after.chars().next())

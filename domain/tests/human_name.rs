@@ -29,6 +29,9 @@ fn a_name_that_holds_an_address_may_become_a_link() {
     for name in ["evil.\u{2060}com", "evil\u{200b}.\u{200b}com", "evil\u{2024}com", "w\u{ad}ww.x"] {
         assert!(may_become_link(name), "readers see an address: {name:?}");
     }
+    for name in ["cafe\u{301}.com", "i\u{2764}.ws", "\u{1f4a9}.la"] {
+        assert!(may_become_link(name), "mail programs make links of it: {name}");
+    }
     assert!(may_become_link("=?utf-8?B?ZXZpbC5leGFtcGxl?="), "mail programs decode it");
     for name in
         ["Ada Lovelace", "A. Lovelace", "Dr. Ada L.", "Ada ... Lovelace", "http:/", "a=b?", ""]
