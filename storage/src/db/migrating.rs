@@ -192,8 +192,8 @@ fn why(error: &sqlx::Error) -> String {
     match error.as_database_error().and_then(|error| error.code()).as_deref() {
         // lock_not_available, deadlock_detected.
         Some("55P03" | "40P01") => {
-            "another process goes on using what is to be changed: stop the server that \
-                          still runs on this database"
+            "something else uses what is to be changed: stop the server that still runs on this \
+             database, or wait for the end of a dump or of an open transaction"
                 .into()
         }
         _ => plain(error),

@@ -317,6 +317,8 @@ fn connect_options(path: &Path) -> SqliteConnectOptions {
         .pragma("secure_delete", "on")
         .pragma("journal_size_limit", JOURNAL_SIZE_LIMIT_BYTES)
         .pragma("cache_size", CACHE_SIZE)
+        // A migration would write files outside of the data folder, where the service may not be let.
+        .pragma("temp_store", "memory")
         .pragma("wal_autocheckpoint", WAL_AUTOCHECKPOINT_PAGES)
         .log_statements(log::LevelFilter::Trace)
         .log_slow_statements(log::LevelFilter::Warn, SLOW_STATEMENT)
