@@ -64,7 +64,10 @@ function show(event) {
   for (const [name, text] of Object.entries(JSON.parse(event.data))) put(name, text);
   for (const grid of grids) keepOneStop(grid);
   // Rows change places: whoever stands on one stays with what it is the row of.
-  if (row && row.dataset.key !== key) go(find(row.closest("table"), key) ?? row);
+  if (row && row.dataset.key !== key) {
+    const grid = row.closest("table");
+    go(find(grid, key) ?? (row.hidden ? shown(grid).at(-1) : row));
+  }
 }
 
 const grids = document.querySelectorAll("[role=treegrid]");
@@ -104,6 +107,8 @@ function keepOneStop(grid) {
 }
 
 for (const grid of grids) {
+  // Without this file each link is a stop of its own.
+  for (const place of grid.querySelectorAll("tbody tr, tbody a")) place.tabIndex = -1;
   keepOneStop(grid);
   grid.addEventListener("click", (event) => {
     const row = event.target.closest("tr[aria-expanded]");

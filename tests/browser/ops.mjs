@@ -125,6 +125,16 @@ test('an action is sent once however often it is clicked, and a refused reason i
   assert.equal(await page.evaluate(() => document.activeElement.name), 'reason');
 }));
 
+test('rows are opened by keyboard in a browser without script', async () => {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(`${OPS}/ops/tree`);
+  const shard = page.locator('tbody a[href*="shard="]').first();
+  for (let stops = 0; stops < 40 && !await shard.evaluate((it) => it === document.activeElement); stops += 1) await press(page, 'Tab');
+  await Promise.all([page.waitForURL(/shard=/), press(page, 'Enter')]);
+  await context.close();
+});
+
 test('the form of an app works in a browser without script', async () => {
   const context = await browser.newContext({ javaScriptEnabled: false });
   const page = await context.newPage();
