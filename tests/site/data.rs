@@ -179,6 +179,7 @@ async fn where_two_changed_the_end_of_a_long_text_both_ends_are_shown() {
     assert_eq!(save(&owned, "k1", &text("theirs"), &at).await.status, 303);
     let late = save(&owned, "k1", &text("mine"), &at).await;
     assert_eq!(late.status, 409);
+    late.says("name <small>(changed by both)</small>");
     for end in ["old", "mine", "theirs"] {
         late.says(&format!("word {end}</td>"));
     }

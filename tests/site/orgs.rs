@@ -132,6 +132,12 @@ async fn its_admins_find_its_apps_there_and_act_as_their_owner() {
     let fields = [("action", "timezone"), ("timezone", "Europe/Oslo")];
     server.submit(&bob, &owned.page("/settings"), &fields).await.led_to();
     assert_eq!(owned.read("").await["timezone"], "Europe/Oslo");
+    // Who takes it out of there and does not own it sees it no more.
+    let fields = [("action", "organization"), ("org_id", "")];
+    let done = server.submit(&bob, &owned.page("/settings"), &fields).await;
+    let next = server.see(&bob, done.led_to()).await;
+    assert_eq!(next.status, 200);
+    next.says("Saved.").hides(&owned.app.slug);
 }
 
 #[tokio::test]
@@ -207,6 +213,11 @@ async fn the_admins_see_when_an_app_ends_whose_owner_has_left() {
     let page = server.see(&ada.human, "/account").await;
     page.says("These are in organizations").says(&slug).hides(&own);
     server.see(&bob.human, "/account").await.hides("These are in organizations");
+    // It stays there when its owner leaves.
+    let leave = [("action", "leave")];
+    server.submit(&ada.human, &org.replace("/v1", ""), &leave).await.led_to();
+    let page = server.see(&ada.human, "/account").await;
+    page.says("These are in organizations").says(&slug).hides(&own);
 
     let close = [("action", "close"), ("confirm_email", "ada@example.org")];
     server.submit(&ada.human, "/account", &close).await.led_to();

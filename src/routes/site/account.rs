@@ -14,7 +14,6 @@ use super::{
     fields::Fields,
     form_token::FormToken,
     frame::{Frame, Section},
-    home::Any,
     notice::{Done, Notice, done_or_gone, or_again},
     orgs::Org,
     page_context::PageContext,
@@ -180,23 +179,11 @@ fn signed_out(context: &PageContext, to: &str) -> ApiResult<Response> {
     Ok(response)
 }
 
-/// The human's own apps that are in organizations. Whoever is in none has none to be asked for.
+/// The human's own apps that are in organizations, also in those that it has left.
 async fn apps_in_orgs(context: &PageContext) -> ApiResult<Vec<App>> {
-    let orgs = context.api.get::<List<Any>>("/v1/orgs?limit=1").await?;
-    let mut found = Vec::new();
-    if orgs.items.is_empty() {
-        return Ok(found);
-    }
-    let mut cursor = String::new();
-    for _ in 0..APP_PAGES_MAX {
-        let path = format!("/v1/self/apps?limit=200{cursor}");
-        let page = context.api.get::<List<App>>(&path).await?;
-        let is_ones_own = |app: &App| app.role == Some(OwnRole::Owner) && app.org_id.is_some();
-        found.extend(page.items.into_iter().filter(is_ones_own));
-        let Some(next) = page.next_cursor else { break };
-        cursor = format!("&cursor={next}");
-    }
-    Ok(found)
+    let apps = context.api.list::<App>("/v1/self/apps", APP_PAGES_MAX).await?;
+    let is_own = |app: &App| app.role == Some(OwnRole::Owner) && app.org_id.is_some();
+    Ok(apps.into_iter().filter(is_own).collect())
 }
 
 async fn view(

@@ -14,7 +14,7 @@ use rookery_domain::Error;
 use serde::{Serialize, de::DeserializeOwned};
 use tower::ServiceExt as _;
 
-use super::form_token::FormToken;
+use super::{form_token::FormToken, records::List};
 use crate::{
     error::{ApiError, ApiResult},
     http::{client::RequestContext, edge::metering, idempotency},
@@ -23,6 +23,9 @@ use crate::{
 
 /// Bytes of an answer that a page takes: a full page of the largest rows fits.
 const ANSWER_BYTES_MAX: usize = 32 << 20;
+
+/// Items of a page of a list that is read whole: as many as the API gives.
+const PAGE_ITEMS_MAX: usize = 200;
 
 /// What of the browser's request goes along: who it is, and that it came from this site.
 const PASSED_ON: &[HeaderName] = &[header::COOKIE, header::ORIGIN, header::REFERER];
@@ -113,6 +116,26 @@ impl Api {
             Err(failed) if matches!(failed.error.code.status(), 403 | 404) => Ok(None),
             Err(failed) => Err(failed),
         }
+    }
+
+    /// The items of the list at `path`, of its first `pages_max` pages.
+    ///
+    /// # Errors
+    /// What the route answers.
+    pub async fn list<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        pages_max: usize,
+    ) -> ApiResult<Vec<T>> {
+        let (mut items, mut cursor) = (Vec::new(), String::new());
+        for _ in 0..pages_max {
+            let path = format!("{path}?limit={PAGE_ITEMS_MAX}{cursor}");
+            let page: List<T> = self.get(&path).await?;
+            items.extend(page.items);
+            let Some(next) = page.next_cursor else { break };
+            cursor = format!("&cursor={next}");
+        }
+        Ok(items)
     }
 
     /// Sends `body` and reads the answer.

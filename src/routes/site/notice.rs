@@ -113,7 +113,7 @@ done! {
     CredentialPaused, "credential-paused", "credentials", "The credential is paused.";
     CredentialResumed, "credential-resumed", "credentials", "The credential works again.";
     CredentialRevoked, "credential-revoked", "credentials", "The credential is revoked, for ever.";
-    Offered, "offered", "offer", "The app is offered. It stays yours until the offer is accepted.";
+    Offered, "offered", "offer", "The app is offered. It changes hands when the offer is accepted.";
     Withdrawn, "withdrawn", "offer", "The offer is withdrawn.";
     Accepted, "accepted", TOP, "The app is yours now. You find it under Apps.";
     Declined, "declined", TOP, "The offer is declined.";

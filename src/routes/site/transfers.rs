@@ -143,8 +143,12 @@ async fn perform(context: &PageContext, form: Form) -> ApiResult<Response> {
                     _ => {}
                 }
             }
-            let Some(why) = explain(failed.error.code) else { return Err(failed) };
-            let notice = Notice::of_refusal(why.to_owned(), None);
+            let notice = match (failed.error.code, explain(failed.error.code)) {
+                // Of apps, of rows, or of what is in the trash: the refusal says which.
+                (ErrorCode::AccountQuotaExceeded, _) => Notice::refused(&failed.error),
+                (_, Some(why)) => Notice::of_refusal(why.to_owned(), None),
+                _ => return Err(failed),
+            };
             view(context, error::status(failed.error.code), Some(notice)).await
         }
     }
@@ -161,7 +165,6 @@ const fn explain(code: ErrorCode) -> Option<&'static str> {
     Some(match code {
         ErrorCode::NotFound => "This offer is gone: it was withdrawn, declined or accepted.",
         ErrorCode::EmailNotVerified => "Verify the address that the app is offered to first.",
-        ErrorCode::AccountQuotaExceeded => "Your account has no room for this app.",
         ErrorCode::SoftDeleted => "The app is in the trash. Its owner can bring it back.",
         ErrorCode::AppClosed => "The app was taken down.",
         ErrorCode::Conflict => "The app is yours already.",

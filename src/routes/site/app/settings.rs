@@ -19,10 +19,11 @@ use crate::{
     routes::site::{
         fields::Fields,
         frame::Frame,
+        home::Any,
         notice::{Done, Notice, or_again},
         page_context::PageContext,
         posted::Posted,
-        records::{List, audience},
+        records::audience,
         words::{At, Count},
     },
 };
@@ -38,6 +39,9 @@ enum Action {
     Migration,
     Retention,
 }
+
+/// Pages of organizations that are looked through for those that the human administers.
+const ORG_PAGES_MAX: usize = 10;
 
 /// An organization of the human.
 #[derive(Deserialize)]
@@ -134,10 +138,20 @@ pub async fn page(context: PageContext, Path(id): Path<String>) -> Response {
 
 /// Does what a form of the page asks for.
 pub async fn act(Path(id): Path<String>, Posted(context, fields): Posted<Fields>) -> Response {
-    let done = perform(&context, &id, &fields).await;
-    let answered = done.and_then(|done| Ok(context.go(&format!("/apps/{id}/settings"), done)?));
+    let answered = match perform(&context, &id, &fields).await {
+        Ok(done) => go_on(&context, &id, done).await,
+        Err(failed) => Err(failed),
+    };
     let again = |status, error| view(&context, &id, status, Some(refusal(&error, &fields)), fields);
     context.answer(or_again(answered, again).await)
+}
+
+/// Where a form leads that did what it asks for: whoever took an app of a colleague out of the organization
+/// has no page of it any more.
+async fn go_on(context: &PageContext, id: &str, done: Done) -> ApiResult<Response> {
+    let app = context.api.get_if_allowed::<Any>(&format!("/v1/apps/{id}")).await?;
+    let to = app.map_or_else(|| "/".to_owned(), |_| format!("/apps/{id}/settings"));
+    Ok(context.go(&to, done)?)
 }
 
 /// Why a form of the page was refused. A bound of rows is asked for once for each collection.
@@ -194,7 +208,7 @@ async fn view(
     typed: Fields,
 ) -> ApiResult<Response> {
     let (frame, app_page) = AppPage::of_owner(context, id, Tab::Settings).await?;
-    let orgs: List<Org> = context.api.get("/v1/orgs?limit=200").await?;
+    let orgs: Vec<Org> = context.api.list("/v1/orgs", ORG_PAGES_MAX).await?;
     let mut retention = Vec::with_capacity(app_page.app.collections.len());
     for one in &app_page.app.collections {
         // A collection that only holds detached rows has no bounds.
@@ -205,7 +219,7 @@ async fn view(
         typed,
         frame: frame.with(notice),
         app_page,
-        orgs: orgs.items.into_iter().filter(|org| org.role == OrgRole::Admin).collect(),
+        orgs: orgs.into_iter().filter(|org| org.role == OrgRole::Admin).collect(),
         retention,
         visibilities: Visibility::ALL,
     };
