@@ -64,11 +64,11 @@ pub fn unanswered(who: &str) -> Error {
     Error::unavailable(format!("{who} does not answer"))
 }
 
-/// Sends a request and reads its answer whole. Its status is none of a server that failed (5xx).
+/// Sends a request and reads its answer whole.
 ///
 /// # Errors
-/// [`unanswered`], of a server that failed as well; the log has the cause, without the address, which may
-/// hold secrets.
+/// [`unanswered`], also for a status of 5xx. The log has the cause, without the address, which may hold
+/// secrets.
 pub async fn exchange(who: &str, request: RequestBuilder) -> Result<(StatusCode, Vec<u8>)> {
     let broken = |error: reqwest::Error| unanswered(who).caused_by(chain(&error.without_url()));
     let mut response = request.send().await.map_err(broken)?;

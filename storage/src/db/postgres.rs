@@ -37,9 +37,9 @@ pub(super) const SESSION: &str = "
     set statement_timeout = 0;
     select set_config('transaction_timeout', '0', false)
         where current_setting('transaction_timeout', true) is not null;
-    -- What else waits for a lock or forgets a transaction must not stop everyone. Who waits for a lock is
-    -- told so before its caller, who waits for ten seconds, takes the outcome for unknown. A transaction
-    -- that is given up because nobody answers has ended here before the second of these.
+    -- What else waits for a lock or forgets a transaction must not stop everyone. The first is shorter than
+    -- the ten seconds after which a caller takes the outcome for unknown. A transaction that is given up
+    -- because nobody answers has ended here before the second.
     set lock_timeout = '8s';
     set idle_in_transaction_session_timeout = '20s';
     -- Idle connections are the pool's to end. PostgreSQL knows it from version 14 on.
