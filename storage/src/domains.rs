@@ -162,8 +162,9 @@ async fn too_many(
 /// The domains that a change has left to each app which it concerns, the oldest first.
 pub type Left = Vec<(AppId, Vec<Domain>)>;
 
-/// Notes that control over a domain of `app` is proven. An app that is closed, or whose account is,
-/// loses the name: nobody could take it away from there. `None` when another app was first, or the binding or its app is gone.
+/// Notes that control over a domain of `app` is proven. An app that is closed, or whose account is, loses the
+/// name: nobody could take it away from there. `None` when another app was first, or the binding or its app
+/// is gone.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
