@@ -45,7 +45,7 @@ const OVER: &str = "It is free for your account as soon as the app is destroyed,
 /// What is done about a slug that a closed app of one's own has.
 const OF_CLOSED: &str =
     "Choose another slug: the app at details.app stays closed, and keeps its own.";
-/// What is done about a slug that an app has which somebody else owns, in an organization of one's own.
+/// What is done about a slug that an app of a colleague has, in the organization, that is not live.
 const OF_ORG: &str = "Choose another slug: the app at details.app keeps its own, and its owner gets it back should the app be destroyed.";
 /// What is done about apps in the trash that count.
 const TRASH_FULL: &str = "Purge apps in the trash with POST /v1/apps/:id/purge: GET /v1/apps?status=deleted lists them. Deleting another one would only move it there.";
@@ -277,7 +277,8 @@ impl Control {
         });
         let (what, hint, app) = match own {
             Some(app) if app.owner != owner => {
-                ("an app of another account in your organization", OF_ORG, app)
+                let hint = if app.status == AppStatus::Live { IN_USE } else { OF_ORG };
+                ("an app of another account in your organization", hint, app)
             }
             Some(app) if app.is_over(self.env().clock.now()) => {
                 ("an app of yours whose time in the trash is over", OVER, app)

@@ -122,6 +122,7 @@ contract! {
         assert!(transfers::end(db, made[0].id).await.unwrap());
         mark(db, made[1].app).await;
         while purge::step(db, made[1].app).await.unwrap() {}
+        assert_eq!(transfers::by_id(db, made[1].id).await.unwrap(), None);
         let left = transfers::to_address(db, "bob@example.com", None, 10).await.unwrap();
         assert_eq!(left, made[2..]);
     }
