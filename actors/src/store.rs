@@ -9,6 +9,7 @@ use futures::{
 };
 use rookery_domain::{
     app::AppRecord,
+    event::Event,
     id::{AppId, HumanId},
     idempotency::FirstResponse,
     row::Row,
@@ -17,8 +18,7 @@ use rookery_domain::{
 use rookery_storage::{
     Db, StorageError, apps,
     commit::Group,
-    feed::{self, EventPage},
-    idempotency,
+    feed, idempotency,
     load::{self, LoadOptions, LoadedApp},
     trash::{self, TrashCursor, TrashPage},
     writer::Writer,
@@ -49,8 +49,9 @@ pub trait AppStore: Send + Sync + 'static {
     /// Rows of an account's live and closed apps: live ones and detached ones (decision 23).
     fn account_rows(&self, owner: HumanId) -> Stored<u64>;
 
-    /// Events with `after < seq <= through`, in order, at most `limit`.
-    fn events(&self, app: AppId, after: u64, through: u64, limit: usize) -> Stored<EventPage>;
+    /// The unbroken events with `after < seq <= through`, in order, at most `limit`.
+    fn events(&self, app: AppId, after: u64, through: u64, limit: usize)
+    -> Stored<Vec<Arc<Event>>>;
 
     /// The content of a row in the trash.
     fn trashed_row(&self, app: AppId, collection: &str, key: &str) -> Stored<Option<SeenRow>>;
@@ -148,7 +149,13 @@ impl AppStore for SqlStore {
         self.run(|db| async move { Ok(apps::account_sums(&db, owner).await?.rows) })
     }
 
-    fn events(&self, app: AppId, after: u64, through: u64, limit: usize) -> Stored<EventPage> {
+    fn events(
+        &self,
+        app: AppId,
+        after: u64,
+        through: u64,
+        limit: usize,
+    ) -> Stored<Vec<Arc<Event>>> {
         self.run(move |db| async move {
             feed::events_after(&db, app, after, through, limit as u32).await
         })

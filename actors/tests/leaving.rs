@@ -172,7 +172,7 @@ async fn the_feed_tells_of_a_wake_though_whoever_asked_has_left() {
         leave_after(looks, app.wake_for(house.caller.clone())).await;
         until_async("the feed tells of it", async || {
             let events = feed::events_after(&house.db, app.id(), 0, u64::MAX >> 1, 10).await;
-            events.unwrap().events.iter().any(|event| event.kind.name() == "app.woken")
+            events.unwrap().iter().any(|event| event.kind.name() == "app.woken")
         })
         .await;
     }
@@ -233,7 +233,7 @@ impl<'a> Guest<'a> {
     /// The visitors that the feed tells of.
     async fn told(&self) -> Vec<ParticipantId> {
         let events = feed::events_after(&self.house.db, self.app.id(), 0, u64::MAX >> 1, 10).await;
-        let events = events.unwrap().events.into_iter();
+        let events = events.unwrap().into_iter();
         let redeemed = events.filter(|event| event.kind.name() == "grant.redeemed");
         redeemed.map(|event| event.by.id_text().parse().unwrap()).collect()
     }

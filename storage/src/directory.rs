@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::{
     agents::{Agent, keys::Key},
-    columns::FromColumns,
+    columns::{FromColumns, Read, ReadColumns},
     db::{Args, Db, Tx, args},
     error::Result,
     humans::{Human, human_columns},
@@ -47,12 +47,11 @@ pub async fn load(db: &Db, now: Timestamp, mut visit: impl FnMut(Entry) + Send) 
     if matches!(db, Db::Postgres(_)) {
         db.transaction((), |tx, ()| Box::pin(wait_for_commits(tx))).await?;
     }
-    let page = |after: [u8; 16]| args![after, PAGE];
+    let page = |[after]: [[u8; 16]; 1]| args![after, PAGE];
     pages(
         db,
         concat!("select ", human_columns!(), " from humans where id > $1 order by id limit $2"),
         page,
-        |human: &Human| human.id.uuid(),
         |human| visit(Entry::Human(human)),
     )
     .await?;
@@ -61,7 +60,6 @@ pub async fn load(db: &Db, now: Timestamp, mut visit: impl FnMut(Entry) + Send) 
         "select id, owner, name, created_at, claimed_at
          from agents where id > $1 order by id limit $2",
         page,
-        |agent: &Agent| agent.id.uuid(),
         |agent| visit(Entry::Agent(agent)),
     )
     .await?;
@@ -70,7 +68,6 @@ pub async fn load(db: &Db, now: Timestamp, mut visit: impl FnMut(Entry) + Send) 
         "select id, agent, hash, prefix, state, created_at, last_used_at
          from agent_keys where id > $1 order by id limit $2",
         page,
-        |key: &Key| key.id.uuid(),
         |key| visit(Entry::Key(key)),
     )
     .await?;
@@ -78,8 +75,7 @@ pub async fn load(db: &Db, now: Timestamp, mut visit: impl FnMut(Entry) + Send) 
         db,
         "select id, hash, human, created_at, seen_at, expires_at
          from sessions where id > $1 and expires_at > $3 order by id limit $2",
-        |after| args![after, PAGE, now],
-        |session: &Session| session.id.uuid(),
+        |[after]| args![after, PAGE, now],
         |session| visit(Entry::Session(session)),
     )
     .await?;
@@ -88,7 +84,6 @@ pub async fn load(db: &Db, now: Timestamp, mut visit: impl FnMut(Entry) + Send) 
         "select id, name, billing, created_at, updated_at
          from orgs where id > $1 order by id limit $2",
         page,
-        |org: &Org| org.id.uuid(),
         |org| visit(Entry::Org(org)),
     )
     .await?;
@@ -105,21 +100,46 @@ async fn wait_for_commits(tx: &mut Tx) -> Result<()> {
     Ok(())
 }
 
-/// Shows every row of a table to `visit`, in the order of their ids.
-async fn pages<T: FromColumns>(
+/// A record, and the ids that it stands under also when it cannot be read.
+struct Identified<T, const N: usize> {
+    ids: [[u8; 16]; N],
+    record: Read<T>,
+}
+
+impl<T: FromColumns, const N: usize> FromColumns for Identified<T, N> {
+    const WHAT: &'static str = T::WHAT;
+
+    fn from_columns(columns: &impl ReadColumns) -> Read<Self> {
+        let mut ids = [[0; 16]; N];
+        for (at, id) in ids.iter_mut().enumerate() {
+            *id = columns.get(at)?;
+        }
+        Ok(Self { ids, record: T::from_columns(columns) })
+    }
+}
+
+/// Shows every row of a table to `visit`, in the order of its ids, which are the first columns. One
+/// that cannot be read is left out and logged: it gives nobody a right, and keeps nobody else from
+/// theirs.
+pub(crate) async fn pages<T: FromColumns, const N: usize>(
     db: &Db,
     sql: &'static str,
-    bind: impl Fn([u8; 16]) -> Args,
-    id: impl Fn(&T) -> Uuid,
+    bind: impl Fn([[u8; 16]; N]) -> Args,
     mut visit: impl FnMut(T),
 ) -> Result<()> {
-    let mut after = [0; 16];
+    let mut after = [[0; 16]; N];
     loop {
-        let page: Vec<T> = db.all(sql, bind(after)).await?;
+        let page: Vec<Identified<T, N>> = db.all(sql, bind(after)).await?;
         let full = page.len() == PAGE as usize;
-        for row in page {
-            after = id(&row).into_bytes();
-            visit(row);
+        for Identified { ids, record } in page {
+            after = ids;
+            match record {
+                Ok(record) => visit(record),
+                Err(why) => {
+                    let ids = ids.map(Uuid::from_bytes);
+                    tracing::error!(what = T::WHAT, ?ids, why, "a stored record cannot be read");
+                }
+            }
         }
         if !full {
             return Ok(());

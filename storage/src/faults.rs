@@ -165,19 +165,54 @@ pub fn fill_at(db: &crate::Db, n: u64) {
     db.soundness().full_at.left.store(n, std::sync::atomic::Ordering::Relaxed);
 }
 
-/// Damages a stored row so that it cannot be read any more; whether there was one.
-///
-/// # Errors
-/// Any [`crate::StorageError`].
+/// Stored values that no build has written, so that what they belong to cannot be read any more.
 #[cfg(feature = "faults")]
-pub async fn damage_row(
-    db: &crate::Db,
-    app: rookery_domain::id::AppId,
-    key: &str,
-) -> crate::error::Result<bool> {
-    let nobody: &[u8] = &[0];
-    let sql = "update rows set creator = $3 where app_id = $1 and key = $2";
-    Ok(db.execute(sql, crate::db::args![app, key, nobody]).await? > 0)
+pub mod damage {
+    use rookery_domain::id::{AppId, HumanId, KeyId};
+
+    use crate::{
+        Db,
+        db::{Args, args},
+        error::Result,
+    };
+
+    /// Damages a row; whether there was one.
+    ///
+    /// # Errors
+    /// Any [`crate::StorageError`].
+    pub async fn row(db: &Db, app: AppId, key: &str) -> Result<bool> {
+        let nobody: &[u8] = &[0];
+        let sql = "update rows set creator = $3 where app_id = $1 and key = $2";
+        change(db, sql, args![app, key, nobody]).await
+    }
+
+    /// Damages an app's head; whether there was one.
+    ///
+    /// # Errors
+    /// Any [`crate::StorageError`].
+    pub async fn head(db: &Db, app: AppId) -> Result<bool> {
+        change(db, "update app_head set collections = '' where app_id = $1", args![app]).await
+    }
+
+    /// Damages an agent's key; whether there was one.
+    ///
+    /// # Errors
+    /// Any [`crate::StorageError`].
+    pub async fn key(db: &Db, key: KeyId) -> Result<bool> {
+        change(db, "update agent_keys set state = 9 where id = $1", args![key]).await
+    }
+
+    /// Damages what somebody is in their organizations; whether there was one.
+    ///
+    /// # Errors
+    /// Any [`crate::StorageError`].
+    pub async fn org_member(db: &Db, human: HumanId) -> Result<bool> {
+        change(db, "update org_members set role = 9 where human = $1", args![human]).await
+    }
+
+    async fn change(db: &Db, sql: &'static str, args: Args) -> Result<bool> {
+        Ok(db.execute(sql, args).await? > 0)
+    }
 }
 
 #[cfg(feature = "faults")]

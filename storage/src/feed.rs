@@ -27,6 +27,18 @@ struct Numbered {
     event: Read<Event>,
 }
 
+impl Numbered {
+    /// The app's event; one that cannot be read is logged.
+    fn readable(self, app: AppId) -> Option<Event> {
+        let Self { seq, event } = self;
+        event
+            .inspect_err(|why| {
+                tracing::error!(app.id = %app, seq, why, "a stored event cannot be read");
+            })
+            .ok()
+    }
+}
+
 impl FromColumns for Numbered {
     const WHAT: &'static str = "Event";
 
@@ -35,21 +47,13 @@ impl FromColumns for Numbered {
     }
 }
 
-/// Events behind a number.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct EventPage {
-    /// Those that can be read, the oldest first.
-    pub events: Vec<Arc<Event>>,
-    /// The numbers of the first and the last, one that cannot be read included; `None`: there are none.
-    pub ends: Option<(u64, u64)>,
-}
-
 /// The events with `after < seq <= max_seq`, the oldest first, at most `limit` (and
 /// [`EVENTS_PAGE_MAX`]). `max_seq` is the number the reader's snapshot stands at, so that nobody
 /// sees an event before the rows it speaks of. An event of a row whose content is destroyed has
-/// empty data; one that cannot be read is left out and logged.
+/// empty data.
 ///
-/// A page that does not begin with `after + 1` means that retention took what was before it.
+/// They begin with `after + 1` and have no gap: they end before one that is missing, or cannot be read.
+/// None at all means that retention took what was there, or that it is damaged.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -59,7 +63,7 @@ pub async fn events_after(
     after: u64,
     max_seq: u64,
     limit: u32,
-) -> Result<EventPage> {
+) -> Result<Vec<Arc<Event>>> {
     let limit = limit.min(EVENTS_PAGE_MAX);
     let events: Vec<Numbered> = db
         .all(
@@ -72,8 +76,9 @@ pub async fn events_after(
             args![app, after, max_seq, limit],
         )
         .await?;
-    let ends = events.first().zip(events.last()).map(|(first, last)| (first.seq, last.seq));
-    Ok(EventPage { events: readable(app, events), ends })
+    let unbroken = (after + 1..).zip(events).take_while(|(seq, event)| event.seq == *seq);
+    let readable = unbroken.map_while(|(_, event)| event.readable(app));
+    Ok(readable.map(Arc::new).collect())
 }
 
 /// The events of one row (collection and key) with `seq <= max_seq`, the newest first, at most
@@ -89,7 +94,7 @@ pub async fn events_of_row(
     max_seq: u64,
     limit: u32,
 ) -> Result<Vec<Event>> {
-    let events = db
+    let events: Vec<Numbered> = db
         .all(
             concat!(
                 "select ",
@@ -100,19 +105,7 @@ pub async fn events_of_row(
             args![app, max_seq, collection, key, limit],
         )
         .await?;
-    Ok(readable(app, events))
-}
-
-/// Those of the app's events that can be read.
-fn readable<E: From<Event>>(app: AppId, events: Vec<Numbered>) -> Vec<E> {
-    let readable = events.into_iter().filter_map(|Numbered { seq, event }| {
-        event
-            .inspect_err(|why| {
-                tracing::error!(app.id = %app, seq, why, "a stored event cannot be read");
-            })
-            .ok()
-    });
-    readable.map(E::from).collect()
+    Ok(events.into_iter().filter_map(|event| event.readable(app)).collect())
 }
 
 /// What retention keeps of an app's feed, whichever bound is reached first.

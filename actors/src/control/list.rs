@@ -2,7 +2,7 @@
 //! of memory, so storage alone cannot filter by it. Listing wakes nothing.
 
 use rookery_domain::{Result, Timestamp, app::AppStatus, id::AppId};
-use rookery_storage::apps::{self, AppFilter, AppHead, AppsOf, Listed};
+use rookery_storage::apps::{self, AppFilter, AppHead, AppPage, AppsOf, Listed};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -123,10 +123,8 @@ impl Control {
         };
         let mut found = Vec::new();
         loop {
-            let page = apps::list(&self.db, of, &filter, chunk as u32).await?;
-            let last = page.len() < chunk;
-            filter.after = page.last().map(|one| (one.record.created_at, one.record.id));
-            for Listed { record, head } in page {
+            let AppPage { apps, next } = apps::list(&self.db, of, &filter, chunk as u32).await?;
+            for Listed { record, head } in apps {
                 let Some(app) = self.apps.adopt_listed(record).await? else { continue };
                 if app.record().is_over(now) {
                     continue;
@@ -140,9 +138,10 @@ impl Control {
                 }
                 found.push(ListedApp { app, head });
             }
-            if last {
+            if next.is_none() {
                 return Ok((found, false));
             }
+            filter.after = next;
         }
     }
 }

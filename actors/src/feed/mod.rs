@@ -10,12 +10,12 @@ mod sight;
 
 pub use history::HISTORY_EVENTS_MAX;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{
-    Error, ErrorCode, Result, access::Access, principal::Caller, query::cursor::FeedCursor,
+    Error, ErrorCode, Result, access::Access, event::Event, principal::Caller,
+    query::cursor::FeedCursor,
 };
-use rookery_storage::feed::EventPage;
 use tokio::time::Instant;
 
 use crate::{
@@ -160,7 +160,7 @@ impl AppHandle {
         let mut chunk_events = CHUNK_EVENTS_MIN;
         let begins = self.env().feed_begins();
         while through < view.root.seq && looked < SCAN_EVENTS_MAX && scanned < SCAN_BYTES_MAX {
-            let EventPage { events, ends } = self.chunk(view, through, chunk_events).await?;
+            let events = self.chunk(view, through, chunk_events).await?;
             let chunk_bytes: usize = events.iter().map(|event| weight(event)).sum();
             if chunk_bytes < PAGE_BYTES {
                 chunk_events = (chunk_events * CHUNK_GROWTH).min(CHUNK_EVENTS_MAX);
@@ -180,26 +180,25 @@ impl AppHandle {
                     seen.push(event);
                 }
             }
-            // Behind those at the end that cannot be read.
-            through = ends.map_or(through, |(_, last)| through.max(last));
         }
         Ok((seen, through, through < view.root.seq))
     }
 
-    /// The events behind `after`: those that are in memory, or some of storage, `limit` at most.
-    async fn chunk(&self, view: &View, after: u64, limit: usize) -> Result<EventPage> {
+    /// The events behind `after`, one at least: those that are in memory, or some of storage, `limit` at
+    /// most.
+    async fn chunk(&self, view: &View, after: u64, limit: usize) -> Result<Vec<Arc<Event>>> {
         if let Some(events) = view.root.tail.after(after) {
-            return Ok(EventPage { events, ends: None });
+            return Ok(events);
         }
         let env = self.env();
         // Other reads of storage share its connections.
         let _turn = env.replaying.permit(view.root.record.owner).await?;
-        let page = env.store.events(self.id(), after, view.root.seq, limit).await?;
-        if page.ends.is_none_or(|(first, _)| first != after + 1) {
-            // Pruned between the look at the root and this one.
+        let events = env.store.events(self.id(), after, view.root.seq, limit).await?;
+        if events.is_empty() {
+            // Pruned between the look at the root and this one, or damaged: nothing is passed over.
             return Err(no_longer_kept());
         }
-        Ok(page)
+        Ok(events)
     }
 }
 

@@ -23,7 +23,6 @@ use rookery_domain::{
 use rookery_storage::{
     apps::CollectionCounts,
     commit::{Abort, Group, IdempotencyWrite, Outcome, RowState, Totals},
-    feed::EventPage,
     load::{Head, LoadedApp},
     trash::{TrashCursor, TrashPage},
 };
@@ -416,13 +415,19 @@ impl AppStore for FakeStore {
         ready(self.lock().rows_of(owner))
     }
 
-    fn events(&self, app: AppId, after: u64, through: u64, limit: usize) -> Stored<EventPage> {
+    fn events(
+        &self,
+        app: AppId,
+        after: u64,
+        through: u64,
+        limit: usize,
+    ) -> Stored<Vec<Arc<Event>>> {
         let state = self.lock();
         let events = state.apps.get(&app).map_or(&[][..], |app| &app.events);
         let wanted = |event: &&Arc<Event>| event.seq > after && event.seq <= through;
-        let events: Vec<_> = events.iter().filter(wanted).take(limit).cloned().collect();
-        let ends = events.first().zip(events.last()).map(|(first, last)| (first.seq, last.seq));
-        ready(EventPage { events, ends })
+        let found = events.iter().filter(wanted).take(limit).cloned();
+        let unbroken = (after + 1..).zip(found).take_while(|(seq, event)| event.seq == *seq);
+        ready(unbroken.map(|(_, event)| event).collect())
     }
 
     fn trashed_row(&self, app: AppId, collection: &str, key: &str) -> Stored<Option<SeenRow>> {

@@ -8,7 +8,7 @@ use rookery_domain::{
 
 use super::{
     head::{AppHead, head_columns},
-    record::{APP_COLUMNS, app_columns},
+    record::{APP_COLUMNS, CREATED_AT, ID, app_columns},
 };
 use crate::{
     columns::{FromColumns, Read, ReadColumns},
@@ -89,7 +89,32 @@ impl FromColumns for Listed {
     }
 }
 
-/// A page of an account's or an organization's apps, newest first.
+/// An app of a list, and its place there also when it cannot be read.
+struct Placed {
+    place: (Timestamp, AppId),
+    app: Read<Listed>,
+}
+
+impl FromColumns for Placed {
+    const WHAT: &'static str = Listed::WHAT;
+
+    fn from_columns(columns: &impl ReadColumns) -> Read<Self> {
+        let place = (columns.get(CREATED_AT)?, columns.get(ID)?);
+        Ok(Self { place, app: Listed::from_columns(columns) })
+    }
+}
+
+/// A page of a list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AppPage {
+    /// Its apps; fewer than were asked for where some cannot be read.
+    pub apps: Vec<Listed>,
+    /// Where the next page goes on, as [`AppFilter::after`]; `None` behind the last one.
+    pub next: Option<(Timestamp, AppId)>,
+}
+
+/// A page of an account's or an organization's apps, newest first. One that cannot be read is left out
+/// and logged, so that it hides no other.
 ///
 /// # Errors
 /// Any [`StorageError`](crate::StorageError).
@@ -98,7 +123,7 @@ pub async fn list(
     of: impl Into<AppsOf>,
     filter: &AppFilter,
     limit: u32,
-) -> Result<Vec<Listed>> {
+) -> Result<AppPage> {
     let (at, id) = newest_first(filter.after);
     let (sql, whose) = match of.into() {
         AppsOf::Owner(owner) => (page_of!("select * from apps where owner = $1"), owner.uuid()),
@@ -133,17 +158,27 @@ pub async fn list(
             human.uuid(),
         ),
     };
-    db.all(
-        sql,
-        args![
-            whose.into_bytes(),
-            at,
-            id,
-            filter.status,
-            filter.include_deleted,
-            filter.slug.as_deref(),
-            limit,
-        ],
-    )
-    .await
+    let found: Vec<Placed> = db
+        .all(
+            sql,
+            args![
+                whose.into_bytes(),
+                at,
+                id,
+                filter.status,
+                filter.include_deleted,
+                filter.slug.as_deref(),
+                limit,
+            ],
+        )
+        .await?;
+    let is_full = found.len() == limit as usize;
+    let next = found.last().filter(|_| is_full).map(|last| last.place);
+    let readable = found.into_iter().filter_map(|Placed { place: (_, id), app }| {
+        app.inspect_err(|why| {
+            tracing::error!(app.id = %id, why, "a stored app cannot be read");
+        })
+        .ok()
+    });
+    Ok(AppPage { apps: readable.collect(), next })
 }

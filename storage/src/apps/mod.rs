@@ -22,7 +22,7 @@ use crate::{
 pub use head::{AppHead, CollectionCounts, KeptCounts, head};
 use record::app_columns;
 
-pub use list::{AppFilter, AppsOf, Listed, list};
+pub use list::{AppFilter, AppPage, AppsOf, Listed, list};
 
 /// The record of the app with this id, whatever its status.
 ///

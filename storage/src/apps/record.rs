@@ -20,13 +20,19 @@ pub(crate) use app_columns;
 /// How many these are.
 pub(super) const APP_COLUMNS: usize = 20;
 
+/// Where its id stands among them.
+pub(super) const ID: usize = 0;
+
+/// Where it stands when it was made.
+pub(super) const CREATED_AT: usize = 14;
+
 impl FromColumns for AppRecord {
     const WHAT: &'static str = "AppRecord";
 
     fn from_columns(columns: &impl ReadColumns) -> Read<Self> {
         let share = columns.get::<Option<SecretHash>>(8)?.zip(columns.get(9)?);
         Ok(Self {
-            id: columns.get(0)?,
+            id: columns.get(ID)?,
             owner: columns.get(1)?,
             created_by: columns.get(2)?,
             slug: columns.get(3)?,
@@ -39,7 +45,7 @@ impl FromColumns for AppRecord {
             unrestricted: columns.get(11)?,
             retention: serde_json::from_str(columns.text(12)?).map_err(|e| e.to_string())?,
             history: columns.get(13)?,
-            created_at: columns.get(14)?,
+            created_at: columns.get(CREATED_AT)?,
             updated_at: columns.get(15)?,
             deleted_at: columns.get(16)?,
             purge_at: columns.get(17)?,

@@ -10,13 +10,11 @@ use super::{Org, OrgRefusal, by_id, lock, refused};
 use crate::{
     columns::record,
     db::{Db, Tx, args},
+    directory::{PAGE, pages},
     error::Result,
     idempotency::KeepResponse,
     transfers,
 };
-
-/// Members that one query of [`load`] reads.
-const PAGE: u32 = 1_000;
 
 /// Somebody in an organization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -209,28 +207,18 @@ pub(crate) async fn leave_all(
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub(crate) async fn load(db: &Db, mut visit: impl FnMut(OrgMember) + Send) -> Result<()> {
-    let mut after = ([0; 16], [0; 16]);
-    loop {
-        let page: Vec<OrgMember> = db
-            .all(
-                "select m.org_id, m.human, m.role, m.created_at
-                 from org_members m join humans h on h.id = m.human
-                 where m.removed_at is null and h.closed_at is null
-                   and (m.org_id > $1 or (m.org_id = $1 and m.human > $2))
-                 order by m.org_id, m.human limit $3",
-                args![after.0, after.1, PAGE],
-            )
-            .await?;
-        let full = page.len() == PAGE as usize;
-        for member in page {
-            after = (member.org.uuid().into_bytes(), member.human.uuid().into_bytes());
-            visit(member);
-        }
-        if !full {
-            return Ok(());
-        }
-    }
+pub(crate) async fn load(db: &Db, visit: impl FnMut(OrgMember) + Send) -> Result<()> {
+    pages(
+        db,
+        "select m.org_id, m.human, m.role, m.created_at
+         from org_members m join humans h on h.id = m.human
+         where m.removed_at is null and h.closed_at is null
+           and (m.org_id > $1 or (m.org_id = $1 and m.human > $2))
+         order by m.org_id, m.human limit $3",
+        |[org, human]| args![org, human, PAGE],
+        visit,
+    )
+    .await
 }
 
 async fn member(tx: &mut Tx, org: OrgId, human: HumanId) -> Result<Option<OrgMember>> {

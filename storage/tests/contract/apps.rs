@@ -13,6 +13,7 @@ use rookery_storage::{
         create::{self, CreateOutcome, NewApp},
         room::{self, FullOf},
     },
+    faults::damage,
     idempotency::global::NewResponse,
     versions,
 };
@@ -209,11 +210,11 @@ contract! {
 
         let list = async |filter: &AppFilter, limit| {
             let found = apps::list(db, owner, filter, limit).await.unwrap();
-            for one in &found {
+            for one in &found.apps {
                 let head = apps::head(db, one.record.id).await.unwrap();
                 assert_eq!(head.as_ref(), Some(&one.head));
             }
-            found.into_iter().map(|one| one.record).collect::<Vec<_>>()
+            found.apps.into_iter().map(|one| one.record).collect::<Vec<_>>()
         };
         let first = list(&AppFilter::default(), 3).await;
         assert_eq!(first, live[..3]);
@@ -236,6 +237,31 @@ contract! {
         let purging = AppFilter { status: Some(AppStatus::Purging), ..AppFilter::default() };
         assert_eq!(list(&purging, 50).await, []);
         assert_eq!(list(&all, 50).await, live);
+    }
+
+    async fn an_app_that_cannot_be_read_hides_no_other(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let mut oldest_first = Vec::new();
+        for i in 0..4i64 {
+            let mut app = new_app(owner, &format!("app-{i}"), &[]);
+            app.record.created_at = NOW.plus_seconds(i);
+            oldest_first.push(app.record.id);
+            create::create(db, app).await.unwrap();
+        }
+        assert!(damage::head(db, oldest_first[2]).await.unwrap());
+        let mut filter = AppFilter::default();
+        let mut pages = Vec::new();
+        loop {
+            let page = apps::list(db, owner, &filter, 2).await.unwrap();
+            pages.push(page.apps.into_iter().map(|one| one.record.id).collect::<Vec<_>>());
+            filter.after = page.next;
+            if filter.after.is_none() {
+                break;
+            }
+        }
+        let newest_first = [vec![oldest_first[3]], vec![oldest_first[1], oldest_first[0]], vec![]];
+        assert_eq!(pages, newest_first);
     }
 
     async fn an_account_without_apps_sums_to_nothing(test: &TestDb) {

@@ -2,14 +2,18 @@
 
 use std::collections::HashMap;
 
-use rookery_domain::id::AgentId;
+use rookery_domain::{id::AgentId, orgs::OrgRole};
 use rookery_storage::{
     agents,
     directory::{self, Entry},
+    faults::damage,
     sessions,
 };
 
-use super::agents::claimed;
+use super::{
+    agents::claimed,
+    orgs::{add, founded},
+};
 use crate::support::{NOW, contract, human, new_key, new_session};
 
 contract! {
@@ -25,6 +29,26 @@ contract! {
         let expected =
             [Entry::Human(ada), Entry::Agent(agent), Entry::Key(key), Entry::Session(open)];
         assert_eq!(entries, expected);
+    }
+
+    async fn what_cannot_be_read_keeps_nobody_else_out(test: &TestDb) {
+        let db = &test.db;
+        let [ada, ben] = [human(db, "ada@example.com").await, human(db, "ben@example.com").await];
+        let [(ill, cut), (well, key)] = [claimed(test, ada.id).await, claimed(test, ben.id).await];
+        let org = founded(db, ada.id).await;
+        add(db, org, ada.id, "ben@example.com", OrgRole::Member).await.unwrap();
+        assert!(damage::key(db, cut.id).await.unwrap());
+        assert!(damage::org_member(db, ada.id).await.unwrap());
+        let mut entries = Vec::new();
+        directory::load(db, NOW, |entry| entries.push(entry)).await.unwrap();
+        assert!(entries.contains(&Entry::Agent(ill)) && entries.contains(&Entry::Agent(well)));
+        let keys = |entry: &&Entry| matches!(entry, Entry::Key(_));
+        assert_eq!(entries.iter().filter(keys).collect::<Vec<_>>(), [&Entry::Key(key)]);
+        let members = entries.iter().filter_map(|entry| match entry {
+            Entry::OrgMember(member) => Some(member.human),
+            _ => None,
+        });
+        assert_eq!(members.collect::<Vec<_>>(), [ben.id]);
     }
 
     async fn a_directory_of_more_than_a_page_is_complete(test: &TestDb) {

@@ -25,14 +25,14 @@ async fn found(
     orgs::create(db, new, NOW, KeepResponse::nothing()).await.unwrap()
 }
 
-async fn founded(db: &Db, founder: HumanId) -> OrgId {
+pub(super) async fn founded(db: &Db, founder: HumanId) -> OrgId {
     let id = OrgId::new();
     found(db, id, founder, 10).await.unwrap();
     id
 }
 
 /// Adds the account with this address as `by`.
-async fn add(
+pub(super) async fn add(
     db: &Db,
     org: OrgId,
     by: HumanId,

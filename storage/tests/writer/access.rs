@@ -154,18 +154,17 @@ contract! {
         write(test, &store, foreign, vec![joined(&member(guest, None, 0))]).await;
         let slugs = async |of: AppsOf| {
             let found = list(db, of, &AppFilter::default(), 10).await.unwrap();
-            found.iter().map(|app| app.record.slug.to_string()).collect::<Vec<_>>()
+            found.apps.iter().map(|app| app.record.slug.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(slugs(AppsOf::Seen(guest)).await, ["foreign"]);
         assert_eq!(slugs(AppsOf::Owner(guest)).await, [""; 0]);
         assert!(slugs(AppsOf::Seen(owner)).await.contains(&"own".to_owned()));
         write(test, &store, stranger, vec![joined(&member(guest, None, 0))]).await;
         let newest = list(db, AppsOf::Seen(guest), &AppFilter::default(), 1).await.unwrap();
-        let after = Some((newest[0].record.created_at, newest[0].record.id));
-        let rest = AppFilter { after, ..AppFilter::default() };
+        let rest = AppFilter { after: newest.next, ..AppFilter::default() };
         let rest = list(db, AppsOf::Seen(guest), &rest, 10).await.unwrap();
-        assert_eq!(rest.len(), 1);
-        assert_ne!(rest[0].record.id, newest[0].record.id);
+        assert_eq!((newest.apps.len(), rest.apps.len()), (1, 1));
+        assert_ne!(rest.apps[0].record.id, newest.apps[0].record.id);
         write(test, &store, foreign, vec![left(&member(guest, None, 0))]).await;
         assert_eq!(slugs(AppsOf::Seen(guest)).await, ["stranger"]);
     }

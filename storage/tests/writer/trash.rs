@@ -94,9 +94,10 @@ contract! {
         let found = trash::find(&test.db, app, ENTRIES, "cut").await;
         assert!(matches!(found, Err(StorageError::Corrupt { .. })), "{found:?}");
         assert_eq!(trash::detached(&test.db, app, ENTRIES).await.unwrap(), []);
-        let page = feed::events_after(&test.db, app, 1, 5, 9).await.unwrap();
-        assert_eq!(page.events.iter().map(|event| event.seq).collect::<Vec<_>>(), [3]);
-        assert_eq!(page.ends, Some((2, 5)), "what cannot be read was not pruned");
+        for (after, told) in [(1, vec![]), (2, vec![3]), (3, vec![])] {
+            let page = feed::events_after(&test.db, app, after, 5, 9).await.unwrap();
+            assert_eq!(page.iter().map(|event| event.seq).collect::<Vec<_>>(), told);
+        }
     }
 
     async fn contents_of_the_trash_and_of_detached_rows_come_back(test: &TestDb) {
@@ -137,7 +138,7 @@ contract! {
     async fn a_damaged_row_is_purged_in_its_time_like_any_other(test: &TestDb) {
         let app = with_trash(test).await;
         let db = &test.db;
-        assert!(faults::damage_row(db, app, "old").await.unwrap());
+        assert!(faults::damage::row(db, app, "old").await.unwrap());
         assert!(trash::find(db, app, ENTRIES, "old").await.is_err());
         let due = trash::due_for_purge(db, None, NOW.plus_seconds(5), 10).await.unwrap();
         assert_eq!(due_keys(&due), ["old"]);

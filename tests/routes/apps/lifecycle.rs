@@ -244,7 +244,7 @@ async fn only_a_wake_that_woke_the_app_is_told_in_the_feed() {
 
     let (db, id) = (&server.state().rooms.db, app.id.parse().unwrap());
     let page = rookery_storage::feed::events_after(db, id, 0, 100, 100).await.unwrap();
-    let kinds: Vec<_> = page.events.iter().map(|event| event.kind.name().into_owned()).collect();
+    let kinds: Vec<_> = page.iter().map(|event| event.kind.name().into_owned()).collect();
     assert_eq!(kinds, ["app.deployed", "app.woken"]);
 }
 

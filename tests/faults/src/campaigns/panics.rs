@@ -136,7 +136,7 @@ async fn poison(
     let failed = |error: rookery_storage::StorageError| Failure(error.to_string());
     let db = Db::connect(&options).await.map_err(failed)?;
     let id = app.id.parse().map_err(|_| Failure::new("an app's id"))?;
-    let damaged = faults::damage_row(&db, id, "panic0").await.map_err(failed)?;
+    let damaged = faults::damage::row(&db, id, "panic0").await.map_err(failed)?;
     db.close().await;
     drop(db);
     let log_before = launch.log_lines();

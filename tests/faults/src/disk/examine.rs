@@ -96,13 +96,10 @@ async fn judge_feed(db: &Db, app: AppId, loaded: &LoadedApp, found: &mut Found) 
     let mut after = loaded.head.floor_seq;
     while after < last_seq {
         let events = match feed::events_after(db, app, after, last_seq, PAGE).await {
-            Ok(page) => page.events,
+            Ok(events) => events,
             Err(error) => return found.corrupt.push(format!("the feed: {error}")),
         };
         for event in &events {
-            if event.seq != after + 1 {
-                found.corrupt.push(format!("a gap in the feed before {}", event.seq));
-            }
             after = event.seq;
             if let Some(change) = &event.change {
                 told.insert(change.row.key().to_string(), change.row.version.into());
