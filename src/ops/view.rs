@@ -3,6 +3,8 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
+use crate::pages::quantities::Bytes;
+
 /// Width and height of a chart's plane.
 const PLANE: (f64, f64) = (600.0, 120.0);
 /// Points of a chart: seconds that it shows.
@@ -188,13 +190,21 @@ pub fn changes<'a>(
 /// A number for people: three digits and a suffix.
 #[must_use]
 pub fn number(value: f64) -> String {
-    scaled(value, 1_000.0, &["", " k", " M", " G", " T"])
+    const UNITS: [&str; 5] = ["", " k", " M", " G", " T"];
+    let (mut value, mut unit) = (value, 0);
+    while value >= 1_000.0 && unit + 1 < UNITS.len() {
+        value /= 1_000.0;
+        unit += 1;
+    }
+    let whole = value.fract() == 0.0 || value >= 100.0;
+    let text = if whole { format!("{value:.0}") } else { format!("{value:.1}") };
+    format!("{text}{}", UNITS[unit])
 }
 
-/// Bytes for people.
+/// Bytes for people, as all pages show them.
 #[must_use]
 pub fn bytes(value: f64) -> String {
-    scaled(value, 1_024.0, &[" B", " KiB", " MiB", " GiB", " TiB"])
+    Bytes(value as u64).to_string()
 }
 
 /// A time in seconds for people.
@@ -214,15 +224,4 @@ pub fn time(seconds: f64) -> String {
 #[must_use]
 pub fn some_time(seconds: Option<f64>) -> String {
     seconds.map_or_else(|| "–".to_owned(), time)
-}
-
-fn scaled(value: f64, step: f64, units: &[&str]) -> String {
-    let (mut value, mut unit) = (value, 0);
-    while value >= step && unit + 1 < units.len() {
-        value /= step;
-        unit += 1;
-    }
-    let whole = value.fract() == 0.0 || value >= 100.0;
-    let text = if whole { format!("{value:.0}") } else { format!("{value:.1}") };
-    format!("{text}{}", units[unit])
 }
