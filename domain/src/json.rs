@@ -5,6 +5,7 @@
 //! here is what it lets pass, and the words in which a refusal names the place. What is not
 //! here: what a body means (its own type says that) and row schemas.
 
+mod canonical;
 mod check;
 mod pick;
 
@@ -13,6 +14,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 use serde_json::{Number, Value, value::RawValue};
 
+pub use canonical::canonical;
 pub use pick::pick;
 
 use crate::{Error, Result, row::write_json_string};

@@ -55,7 +55,7 @@ impl Filter {
         let value = json::parse(text.as_bytes()).map_err(|error| invalid(error.message))?;
         let mut compiler = Compiler { projection, nodes: 0 };
         let root = compiler.group(&value, 1)?;
-        Ok(Self { root, text: value.to_string(), nodes: compiler.nodes })
+        Ok(Self { root, text: json::canonical(&value), nodes: compiler.nodes })
     }
 
     pub(super) fn matches(&self, view: &View<'_>) -> bool {

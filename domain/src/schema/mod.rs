@@ -31,7 +31,7 @@ pub use inspect::{
 pub use pattern::Trials;
 pub use work::STEPS_MAX;
 
-use crate::{manifest::SchemaSource, text::quoted_value};
+use crate::{json::canonical, manifest::SchemaSource, text::quoted_value};
 use inspect::survey;
 use work::Work;
 
@@ -194,8 +194,7 @@ impl SchemaSource {
     /// in white space have equal text and hash.
     #[must_use]
     pub fn new(name: &str, schema: &Value) -> Self {
-        let mut text = String::new();
-        write_canonical(schema, &mut text);
+        let text = canonical(schema);
         let hash = Sha256::digest(text.as_bytes()).into();
         Self { name: name.into(), text: text.into(), hash }
     }
@@ -313,37 +312,5 @@ fn shorten(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
-    }
-}
-
-/// Minified JSON with sorted members, whatever order the JSON library keeps them in.
-fn write_canonical(value: &Value, out: &mut String) {
-    match value {
-        Value::Object(map) => {
-            let mut members: Vec<_> = map.iter().collect();
-            members.sort_unstable_by_key(|(name, _)| *name);
-            out.push('{');
-            for (index, (name, member)) in members.into_iter().enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                crate::row::write_json_string(name, out);
-                out.push(':');
-                write_canonical(member, out);
-            }
-            out.push('}');
-        }
-        Value::Array(items) => {
-            out.push('[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                write_canonical(item, out);
-            }
-            out.push(']');
-        }
-        Value::String(text) => crate::row::write_json_string(text, out),
-        Value::Null | Value::Bool(_) | Value::Number(_) => out.push_str(&value.to_string()),
     }
 }

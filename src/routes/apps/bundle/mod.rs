@@ -226,7 +226,7 @@ fn named(raw: Vec<RawAsset>) -> Result<Vec<VersionAsset>> {
 /// request need not send them. A text that is no JSON stays as it is: it is refused later.
 fn members_in_order(manifest: &str) -> Cow<'_, str> {
     match rookery_domain::json::parse(manifest.as_bytes()) {
-        Ok(value) => value.to_string().into(),
+        Ok(value) => rookery_domain::json::canonical(&value).into(),
         Err(_) => manifest.into(),
     }
 }
