@@ -4,7 +4,7 @@
 //! request.
 
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
-use rookery_domain::{Error, Result, domains::DomainName};
+use rookery_domain::{Error, Result, domains::DomainName, text::cut};
 use rookery_storage::log_throttle::LogThrottle;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, de::DeserializeOwned};
@@ -218,8 +218,5 @@ fn host(found: Hostname) -> Result<EdgeHost> {
 }
 
 fn short(text: String) -> String {
-    match text.char_indices().nth(MESSAGE_CHARS_MAX) {
-        Some((end, _)) => text[..end].to_owned(),
-        None => text,
-    }
+    cut(&text, MESSAGE_CHARS_MAX).into_owned()
 }

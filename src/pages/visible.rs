@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use rookery_domain::text::turns_direction;
+use rookery_domain::text::{cut, turns_direction};
 
 /// Characters that are shown before the first one in which texts differ.
 const LEAD_CHARS: usize = 30;
@@ -37,12 +37,6 @@ pub fn escaped(text: &str) -> String {
     shown
 }
 
-/// The first characters of a text; how many at most.
-#[must_use]
-pub fn cut(text: &str, max: usize) -> String {
-    cut_from(text, 0, max)
-}
-
 /// At most `max` characters of a text that is compared with `others`: those around the first one in which
 /// they differ, where that is behind the beginning.
 #[must_use]
@@ -57,16 +51,6 @@ pub fn cut_to_difference<'a>(
     let differs_at = alike.min().unwrap_or_default();
     let from =
         if differs_at + LEAD_CHARS > max { differs_at.saturating_sub(LEAD_CHARS) } else { 0 };
-    cut_from(text, from, max)
-}
-
-/// At most `max` characters, without the first `from`.
-fn cut_from(text: &str, from: usize, max: usize) -> String {
-    let mut characters = text.chars().skip(from);
-    let mut shown = if from > 0 { String::from('…') } else { String::new() };
-    shown.extend(characters.by_ref().take(max));
-    if characters.next().is_some() {
-        shown.push('…');
-    }
-    shown
+    let start = text.char_indices().nth(from).map_or(text.len(), |(at, _)| at);
+    format!("{}{}", if from > 0 { "…" } else { "" }, cut(&text[start..], max))
 }

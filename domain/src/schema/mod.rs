@@ -31,7 +31,11 @@ pub use inspect::{
 pub use pattern::Trials;
 pub use work::STEPS_MAX;
 
-use crate::{json::canonical, manifest::SchemaSource, text::quoted_value};
+use crate::{
+    json::canonical,
+    manifest::SchemaSource,
+    text::{cut, quoted_value},
+};
 use inspect::survey;
 use work::Work;
 
@@ -165,8 +169,8 @@ impl CompiledSchema {
         }
         let mut errors = self.validator.iter_errors(value);
         let violation = |error: ValidationError<'_>| SchemaViolation {
-            path: shorten(error.instance_path().as_str(), POINTER_CHARS_MAX),
-            message: shorten(&message_of(&error, &schema), VIOLATION_CHARS_MAX),
+            path: cut(error.instance_path().as_str(), POINTER_CHARS_MAX).into_owned(),
+            message: cut(&message_of(&error, &schema), VIOLATION_CHARS_MAX).into_owned(),
             keyword: error.kind().keyword().to_owned(),
         };
         let violations: Vec<_> = errors.by_ref().take(VIOLATIONS_MAX).map(violation).collect();
@@ -289,12 +293,10 @@ fn fault_of(error: &ValidationError<'_>) -> Fault {
     // The one choice that the metaschema has: of a name and a list of names.
     let is_type = error.kind().keyword() == "anyOf" && pointer.ends_with("/type");
     let what = if is_type { TYPES.to_owned() } else { error.masked_with("the value").to_string() };
+    let message = format!("not a JSON Schema 2020-12 that can be compiled: {what}");
     Fault {
-        pointer: shorten(pointer, POINTER_CHARS_MAX),
-        message: shorten(
-            &format!("not a JSON Schema 2020-12 that can be compiled: {what}"),
-            VIOLATION_CHARS_MAX,
-        ),
+        pointer: cut(pointer, POINTER_CHARS_MAX).into_owned(),
+        message: cut(&message, VIOLATION_CHARS_MAX).into_owned(),
     }
 }
 
@@ -306,11 +308,4 @@ const TYPES: &str = "a type is \"array\", \"boolean\", \"integer\", \"null\", \"
 /// pattern, and what all of them take compiled.
 const fn estimated_weight(text_bytes: usize, patterns: usize, pattern_bytes: usize) -> usize {
     2_048 + 24 * text_bytes + 16_384 * patterns + pattern_bytes
-}
-
-fn shorten(text: &str, chars_max: usize) -> String {
-    match text.char_indices().nth(chars_max) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }

@@ -3,10 +3,10 @@
 
 use std::{borrow::Cow, fmt::Write as _};
 
-use rookery_domain::{Error, Result, json};
+use rookery_domain::{Error, Result, json, text::cut};
 use serde_json::value::RawValue;
 
-use crate::pages::visible::{cut, cut_to_difference, visible};
+use crate::pages::visible::{cut_to_difference, visible};
 
 /// How many times as long as it is JSON may become by being indented. Where it nests deeper than that,
 /// its indentation would be most of a page.
