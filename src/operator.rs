@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use rookery_actors::{AppHosts, app::render::path_segment};
-use rookery_domain::time::Clock;
+use rookery_actors::AppHosts;
+use rookery_domain::{text::path_segment, time::Clock};
 use rookery_storage::backup;
 use secrecy::ExposeSecret as _;
 

@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, fmt};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 /// Characters of an offending text that a message quotes.
@@ -34,6 +35,15 @@ pub fn quoted_value(value: &Value) -> String {
         Value::Object(_) => "an object".to_owned(),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
     }
+}
+
+/// `text` as one segment of a path (RFC 3986, section 3.3): everything but unreserved characters
+/// is percent-encoded.
+#[must_use]
+pub fn path_segment(text: &str) -> String {
+    const RESERVED: &AsciiSet =
+        &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    utf8_percent_encode(text, RESERVED).to_string()
 }
 
 /// Whether a character turns the direction of the text around it (UAX #9, section 2).

@@ -19,10 +19,8 @@ use clap::{
     Args, Subcommand,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use rookery_actors::{
-    app::render::path_segment,
-    observe::hot::{Measure, Window},
-};
+use rookery_actors::observe::hot::{Measure, Window};
+use rookery_domain::text::path_segment;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::Value;

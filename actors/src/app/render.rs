@@ -1,8 +1,9 @@
 //! Answers as JSON: what a route sends, and what an idempotency record keeps so that a replay is
 //! the same to the letter.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use rookery_domain::{event::Event, idempotency::StoredResponse, row::write_json_string};
+use rookery_domain::{
+    event::Event, idempotency::StoredResponse, row::write_json_string, text::path_segment,
+};
 use serde_json::json;
 
 use super::message::{PurgedRow, Reply, RowFate, RowReply};
@@ -72,13 +73,4 @@ pub(crate) fn to_keep(reply: &Reply, location_base: &str) -> Option<StoredRespon
         | Reply::Stale
         | Reply::LookAgain(_) => None,
     }
-}
-
-/// `text` as one segment of a path (RFC 3986, section 3.3): everything but unreserved characters
-/// is percent-encoded.
-#[must_use]
-pub fn path_segment(text: &str) -> String {
-    const RESERVED: &AsciiSet =
-        &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-    utf8_percent_encode(text, RESERVED).to_string()
 }

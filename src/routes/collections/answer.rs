@@ -15,6 +15,7 @@ use rookery_actors::app::{
 };
 use rookery_domain::{
     Error, Result, Timestamp, event::Event, idempotency::StoredResponse, if_match::etag,
+    text::path_segment,
 };
 use serde::Deserialize;
 
@@ -71,7 +72,7 @@ pub(crate) fn created(reply: &RowReply, location_base: impl FnOnce() -> String) 
     let headers = response.headers_mut();
     match reply.fate {
         RowFate::Created => {
-            let location = location_base() + &render::path_segment(reply.row.key());
+            let location = location_base() + &path_segment(reply.row.key());
             put(headers, header::LOCATION, location);
         }
         RowFate::Existed => {

@@ -4,16 +4,14 @@ use std::sync::Arc;
 
 use rookery_actors::{
     AppHandle,
-    app::{
-        message::{Idempotency, Op, Renderer, Reply},
-        render::path_segment,
-    },
+    app::message::{Idempotency, Op, Renderer, Reply},
     directory::Participant,
 };
 use rookery_domain::{
     Error, ErrorCode, Result,
     idempotency::{IdempotentRequest, StoredResponse},
     principal::Caller,
+    text::path_segment,
 };
 use sha2::{Digest as _, Sha256};
 

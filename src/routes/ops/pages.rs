@@ -11,8 +11,7 @@ use axum::{
 };
 use futures::stream;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use rookery_actors::app::render::path_segment;
-use rookery_domain::{Error, ErrorCode};
+use rookery_domain::{Error, ErrorCode, text::path_segment};
 use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 

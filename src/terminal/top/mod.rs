@@ -17,10 +17,8 @@ use std::{
 };
 
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
-use rookery_actors::{
-    app::render::path_segment,
-    observe::hot::{Measure, Window},
-};
+use rookery_actors::observe::hot::{Measure, Window};
+use rookery_domain::text::path_segment;
 use tokio::{sync::watch, time::Instant};
 
 use self::screen::{Effect, Screen};

@@ -16,8 +16,7 @@ pub mod row;
 pub mod text;
 pub mod trash;
 
-use rookery_actors::app::render::path_segment;
-use rookery_domain::{Error, pointer};
+use rookery_domain::{Error, pointer, text::path_segment};
 use serde_json::Value;
 
 use crate::routes::site::{FORM_BYTES_MAX, notice::Notice};
