@@ -15,7 +15,7 @@ use rookery_domain::{
     members::Member,
     previews::Preview,
     principal::PrincipalKind,
-    row::{Row, write_json_string},
+    row::Row,
 };
 
 use super::RowState;
@@ -262,15 +262,8 @@ impl IdempotencyWrite {
         if self.collection.is_none() || self.row_key().is_some() {
             return None;
         }
-        let mut list = String::from("[");
-        for (at, key) in self.row_keys.iter().enumerate() {
-            if at > 0 {
-                list.push(',');
-            }
-            write_json_string(key, &mut list);
-        }
-        list.push(']');
-        Some(list)
+        // Strings, written to memory: there is nothing that could fail.
+        Some(serde_json::to_string(&self.row_keys).unwrap_or_default())
     }
 }
 

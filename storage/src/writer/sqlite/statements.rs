@@ -304,14 +304,7 @@ impl<'c> Statements<'c> {
 
 /// `[["collection","key"], ...]`: one parameter for a purge of any size.
 fn scrub_list(scrubs: &[Scrub]) -> String {
-    let mut list = String::from("[");
-    for (i, scrub) in scrubs.iter().enumerate() {
-        list.push_str(if i == 0 { "[" } else { ",[" });
-        rookery_domain::row::write_json_string(&scrub.collection, &mut list);
-        list.push(',');
-        rookery_domain::row::write_json_string(&scrub.key, &mut list);
-        list.push(']');
-    }
-    list.push(']');
-    list
+    let pairs: Vec<_> = scrubs.iter().map(|scrub| (&*scrub.collection, &*scrub.key)).collect();
+    // Strings, written to memory: there is nothing that could fail.
+    serde_json::to_string(&pairs).unwrap_or_default()
 }
