@@ -2,6 +2,8 @@
 //!
 //! What is not here: any rule of the manifest.
 
+use std::slice;
+
 use serde_json::json;
 
 pub(super) use crate::pointer::at;
@@ -57,26 +59,30 @@ impl Violations {
     /// # Errors
     /// The kind's error, if there is any violation.
     pub(super) fn finish(self) -> Result<()> {
-        let Some((path, message)) = self.list.first() else { return Ok(()) };
-        let place = if path.is_empty() { "the manifest" } else { path };
-        let violations: Vec<_> = self
-            .list
-            .iter()
-            .map(|(path, message)| json!({"path": path, "message": message}))
-            .collect();
-        let mut details = json!({"path": path, "violations": violations});
-        if self.left_out > 0 {
-            details["left_out"] = json!(self.left_out);
-        }
-        Err(Error::new(self.code, format!("{place}: {message}")).with_details(details))
+        let Some(first) = self.list.first() else { return Ok(()) };
+        Err(told(self.code, first, &self.list, self.left_out))
     }
 }
 
 /// The error of a kind with a single violation.
 pub(super) fn one(code: ErrorCode, path: &str, message: impl Into<String>) -> Error {
-    let message = message.into();
+    let only = (path.to_owned(), message.into());
+    told(code, &only, slice::from_ref(&only), 0)
+}
+
+/// The error that says the `first` of the `listed` violations, and lists them.
+fn told(
+    code: ErrorCode,
+    (path, message): &(String, String),
+    listed: &[(String, String)],
+    left_out: usize,
+) -> Error {
     let place = if path.is_empty() { "the manifest" } else { path };
-    let violations = [json!({"path": path, "message": message})];
-    Error::new(code, format!("{place}: {message}"))
-        .with_details(json!({"path": path, "violations": violations}))
+    let violations: Vec<_> =
+        listed.iter().map(|(path, message)| json!({"path": path, "message": message})).collect();
+    let mut details = json!({"path": path, "violations": violations});
+    if left_out > 0 {
+        details["left_out"] = json!(left_out);
+    }
+    Error::new(code, format!("{place}: {message}")).with_details(details)
 }
