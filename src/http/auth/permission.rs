@@ -299,10 +299,8 @@ permission!(SigningOut: "Anybody.", [], [Unauthorized Forbidden CsrfOriginMismat
 permission!(AgentKey: "An agent.", [AgentKey], [Unauthorized Forbidden],
     |parts, state| resolve::agent(parts, state).await?);
 permission!(ClaimedAgent: "An agent that a human has claimed.", [AgentKey],
-[Unauthorized Forbidden AgentNotClaimed], |parts, state| {
-    let AgentKey { agent, key, owner } = resolve::agent(parts, state).await?;
-    resolve::claimed(agent, key, owner)?
-});
+    [Unauthorized Forbidden AgentNotClaimed],
+    |parts, state| resolve::agent(parts, state).await?.claimed()?);
 permission!(HumanSession: "A signed-in human.", [HumanSession],
     [Unauthorized Forbidden CsrfOriginMismatch],
     |parts, state| resolve::human(parts, state).await?);
@@ -326,10 +324,9 @@ permission!(AppOwner<L>, any L: "The app's owner, or an agent of the owner.",
 permission!(OwnerAgent<L>, any L: "An agent of the app's owner.", [AgentKey],
 [Unauthorized Forbidden AgentNotClaimed AppNotFound SoftDeleted AppClosed],
 |parts, state| {
-    let AgentKey { agent, key, owner } = resolve::agent(parts, state).await?;
-    let account = resolve::claimed(agent, key, owner)?.owner;
-    let caller = Caller::Agent { agent, owner };
-    let app = resolve::app_of_owner::<L>(parts, account, &caller, state).await?;
+    let ClaimedAgent { agent, owner, .. } = resolve::agent(parts, state).await?.claimed()?;
+    let caller = Caller::Agent { agent, owner: Some(owner) };
+    let app = resolve::app_of_owner::<L>(parts, owner, &caller, state).await?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(AppMember<L>, any L: "The app's owner, an agent of the owner, or a member.",

@@ -4,11 +4,7 @@
 use http::request::Parts;
 use rookery_actors::AppHandle;
 use rookery_domain::{
-    Error, ErrorCode, Result,
-    app::AppStatus,
-    email::Email,
-    id::{AgentId, HumanId, KeyId},
-    principal::Caller,
+    Error, ErrorCode, Result, app::AppStatus, email::Email, id::HumanId, principal::Caller,
 };
 
 use super::{
@@ -32,9 +28,14 @@ pub(super) fn invalid() -> Error {
     Error::new(ErrorCode::Unauthorized, "the credential is not valid")
 }
 
-pub(super) fn claimed(agent: AgentId, key: KeyId, owner: Option<HumanId>) -> Result<ClaimedAgent> {
-    let unclaimed = || Error::new(ErrorCode::AgentNotClaimed, "no human has claimed this agent");
-    owner.map(|owner| ClaimedAgent { agent, key, owner }).ok_or_else(unclaimed)
+impl AgentKey {
+    /// The same, if a human has claimed it.
+    pub(super) fn claimed(self) -> Result<ClaimedAgent> {
+        let Self { agent, key, owner } = self;
+        let unclaimed =
+            || Error::new(ErrorCode::AgentNotClaimed, "no human has claimed this agent");
+        owner.map(|owner| ClaimedAgent { agent, key, owner }).ok_or_else(unclaimed)
+    }
 }
 
 /// A session must come from the site when it changes something; a bearer is sent by no browser.
@@ -72,7 +73,7 @@ pub(super) async fn person(parts: &Parts, state: &AppState) -> Result<(HumanId, 
 
 fn person_of(identity: Identity, parts: &Parts, state: &AppState) -> Result<(HumanId, Caller)> {
     let account = match identity {
-        Identity::Agent { agent, key, owner } => claimed(agent, key, owner)?.owner,
+        Identity::Agent { agent, key, owner } => AgentKey { agent, key, owner }.claimed()?.owner,
         Identity::Human { human, .. } => human,
         Identity::Credential { .. } => return Err(Error::only_for("agents and signed-in humans")),
     };
@@ -181,8 +182,7 @@ pub(super) async fn row_caller<L: Lifecycle>(
 }
 
 pub(super) async fn operator(parts: &Parts, state: &AppState) -> Result<Operator> {
-    let AgentKey { agent, key, owner } = agent(parts, state).await?;
-    let agent = claimed(agent, key, owner)?;
+    let agent = agent(parts, state).await?.claimed()?;
     let email = state.authenticator.verified_email(agent.owner).ok_or_else(|| {
         Error::new(ErrorCode::EmailNotVerified, "the account's address is not verified")
     })?;
