@@ -13,7 +13,10 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::openapi::shapes::AnyObject;
+use crate::{
+    http::reply::{JSON, NO_STORE},
+    openapi::shapes::AnyObject,
+};
 
 /// What is said of a path that no route has.
 pub const UNKNOWN_PATH: &str = "nothing is at this path";
@@ -189,10 +192,10 @@ impl Envelope {
         // Serializing strings and what is JSON already cannot fail.
         let body = serde_json::to_vec(&envelope).unwrap_or_default();
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::CONTENT_TYPE, JSON);
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
         // Below /v1 every answer has it; what an app's own origin refuses is not to be kept either.
-        headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        headers.entry(header::CACHE_CONTROL).or_insert(NO_STORE);
         *response.body_mut() = Body::from(body);
     }
 

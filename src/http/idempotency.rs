@@ -28,7 +28,7 @@ use crate::{
     error::{ApiError, ApiResult},
     http::{
         params::optional_header,
-        reply::{self, Created},
+        reply::{self, Created, JSON},
         single_header::SingleHeader,
     },
     state::AppState,
@@ -108,7 +108,7 @@ pub fn replay(StoredResponse { status, location, body }: StoredResponse) -> Resp
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CONTENT_TYPE, JSON);
     if let Some(location) = location.and_then(|path| HeaderValue::try_from(path).ok()) {
         headers.insert(header::LOCATION, location);
     }

@@ -10,6 +10,8 @@ use axum::{
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 
+use crate::http::reply::NO_STORE;
+
 /// Headers in which browsers say that nobody has asked for what they fetch.
 const PURPOSES: [&str; 4] = ["sec-purpose", "purpose", "x-purpose", "x-moz"];
 /// The header by which a browser says what something is loaded as (Fetch Metadata).
@@ -63,7 +65,6 @@ pub fn is_link_preview(headers: &HeaderMap) -> bool {
 #[must_use]
 pub fn untouched() -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
-    let no_store = HeaderValue::from_static("no-store");
-    response.headers_mut().insert(header::CACHE_CONTROL, no_store);
+    response.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
     response
 }

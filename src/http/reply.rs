@@ -16,6 +16,10 @@ use utoipa::ToSchema;
 
 use crate::{error::ApiError, http::conditional};
 
+/// Of `Content-Type`: JSON.
+pub const JSON: HeaderValue = HeaderValue::from_static("application/json");
+/// Of `Cache-Control`: nobody keeps the answer.
+pub const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 /// The media type of an event stream.
 pub const EVENT_STREAM: &str = "text/event-stream";
 /// Tells nginx and its like not to hold a stream back.
@@ -91,8 +95,7 @@ pub struct RawJson(pub String);
 impl IntoResponse for RawJson {
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::from(self.0));
-        let json = HeaderValue::from_static("application/json");
-        response.headers_mut().insert(header::CONTENT_TYPE, json);
+        response.headers_mut().insert(header::CONTENT_TYPE, JSON);
         response
     }
 }

@@ -1,6 +1,6 @@
 //! The session cookie as it is read, set and cleared: bound to the site's origin.
 
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, header};
 use rookery_actors::{Directory, directory::SignedIn};
 use rookery_domain::secret::{Secret, SecretKind};
 
@@ -8,6 +8,7 @@ use crate::{
     http::{
         cookie::{self, Cookie},
         csrf,
+        reply::NO_STORE,
     },
     state::State,
 };
@@ -56,7 +57,7 @@ pub fn renew(request: &HeaderMap, response: &mut HeaderMap, state: &State) {
         && state.rooms.directory.renews_cookie(secret)
     {
         set(response, secret, state);
-        response.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        response.entry(header::CACHE_CONTROL).or_insert(NO_STORE);
     }
 }
 

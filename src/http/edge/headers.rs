@@ -4,6 +4,8 @@
 use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
+use crate::http::reply::NO_STORE;
+
 /// Policy of the site's own pages: nothing but same-origin styles and images, no script at all.
 const PAGE_CSP: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; \
      form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -74,7 +76,7 @@ pub fn write(response: &mut Response, request_id: HeaderValue) {
 
 /// Has an answer of the API never stored, unless it says so.
 pub fn keep_unstored(headers: &mut HeaderMap) {
-    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    headers.entry(header::CACHE_CONTROL).or_insert(NO_STORE);
 }
 
 /// Puts the rails of a page around an answer, where it has none of its own.

@@ -10,7 +10,10 @@ use rookery_domain::{Error, ErrorCode, Result};
 use secrecy::{ExposeSecret as _, SecretString};
 use subtle::ConstantTimeEq as _;
 
-use crate::{config::Ops, http::auth::scheme_and_secret};
+use crate::{
+    config::Ops,
+    http::{auth::scheme_and_secret, reply::NO_STORE},
+};
 
 /// The paths that load balancers ask, which need no name.
 pub(super) fn is_health(path: &str) -> bool {
@@ -54,8 +57,7 @@ impl Operators {
 
     /// Tells caches that all of this is of the moment, and browsers to ask for the token (RFC 7617).
     pub(super) fn write_headers(&self, response: &mut Response) {
-        let no_store = HeaderValue::from_static("no-store");
-        response.headers_mut().entry(header::CACHE_CONTROL).or_insert(no_store);
+        response.headers_mut().entry(header::CACHE_CONTROL).or_insert(NO_STORE);
         if matches!(self, Self::Bearers(_)) && response.status() == StatusCode::UNAUTHORIZED {
             let browsers = HeaderValue::from_static("Basic realm=\"rookery operators\"");
             response.headers_mut().append(header::WWW_AUTHENTICATE, browsers);

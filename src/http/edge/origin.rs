@@ -10,7 +10,10 @@ use rookery_actors::domains::Destination;
 
 use super::passing::Passing;
 use crate::{
-    http::{accept::is_navigation, client::RequestContext, csrf, single_header::SingleHeader},
+    http::{
+        accept::is_navigation, client::RequestContext, csrf, reply::NO_STORE,
+        single_header::SingleHeader,
+    },
     pages::{
         files_pass::FilesPass,
         origin::{HostMatch, Origins},
@@ -143,7 +146,6 @@ pub(super) fn to_serving(serving: &str, uri: &Uri, state: &AppState) -> Response
         response.headers_mut().insert(header::LOCATION, location);
     }
     // Another domain may serve the app tomorrow.
-    let no_store = HeaderValue::from_static("no-store");
-    response.headers_mut().insert(header::CACHE_CONTROL, no_store);
+    response.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
     response
 }

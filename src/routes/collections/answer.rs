@@ -21,13 +21,15 @@ use serde::Deserialize;
 
 use super::batch_text::BatchText;
 use crate::{
-    http::{idempotency::replay, reply::RawJson},
+    http::{
+        idempotency::replay,
+        reply::{JSON, RawJson},
+    },
     state::AppState,
 };
 
 /// Marks the answer of a create whose key was taken already.
 const ROW_EXISTED: HeaderName = HeaderName::from_static("row-existed");
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// JSON text as an answer.
 pub(crate) fn json(status: StatusCode, body: String) -> Response {

@@ -8,7 +8,7 @@
 use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use crate::pages::policy::base_headers;
+use crate::{http::reply::NO_STORE, pages::policy::base_headers};
 
 /// How a browser says that it looks for the script of a service worker (Service Workers, the algorithm Update).
 const SERVICE_WORKER: HeaderName = HeaderName::from_static("service-worker");
@@ -35,6 +35,6 @@ pub(super) fn worker() -> Response {
     base_headers(headers);
     headers
         .insert(header::CONTENT_TYPE, HeaderValue::from_static("text/javascript; charset=utf-8"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::CACHE_CONTROL, NO_STORE);
     response
 }

@@ -17,7 +17,7 @@ use tower::ServiceExt as _;
 use super::{form_token::FormToken, records::List};
 use crate::{
     error::{ApiError, ApiResult},
-    http::{client::RequestContext, edge::metering, idempotency},
+    http::{client::RequestContext, edge::metering, idempotency, reply::JSON},
     state::AppState,
 };
 
@@ -217,8 +217,7 @@ impl Api {
             ApiError::unknown_path()
         })?;
         *request.headers_mut() = self.headers.clone();
-        let json = HeaderValue::from_static("application/json");
-        request.headers_mut().insert(header::CONTENT_TYPE, json);
+        request.headers_mut().insert(header::CONTENT_TYPE, JSON);
         request.extensions_mut().insert(self.context.clone());
         let routes = self.routes.clone();
         let answered = async {

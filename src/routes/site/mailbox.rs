@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::{frame, show, words::At};
 use crate::{
     error::{ApiError, ApiResult},
-    http::{accept, loopback::is_loopback_authority, params::StrictQuery},
+    http::{accept, loopback::is_loopback_authority, params::StrictQuery, reply::NO_STORE},
     mail::StoredMail,
     pages::site::{MailView, MailboxPage},
     state::AppState,
@@ -67,8 +67,7 @@ pub async fn page(
     let items = mailbox.list(to.as_ref());
     if !accept::prefers(&headers, accept::HTML) {
         let mut response = Json(Mails { items }).into_response();
-        let never = header::HeaderValue::from_static("no-store");
-        response.headers_mut().insert(header::CACHE_CONTROL, never);
+        response.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
         accept::vary(response.headers_mut());
         return Ok(response);
     }

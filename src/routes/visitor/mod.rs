@@ -34,7 +34,7 @@ use crate::{
 fn see_other(location: &str) -> Result<Response> {
     let mut response = reply::see_other(location)?;
     let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::CACHE_CONTROL, reply::NO_STORE);
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     Ok(response)
 }
