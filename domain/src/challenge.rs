@@ -6,11 +6,7 @@
 //! [`Solved::id`] until [`Solved::expires_at`]. Answers of another provider come in judged
 //! ([`ChallengeAnswer`]).
 
-use base64::{
-    Engine as _,
-    alphabet::STANDARD,
-    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
-};
+use base64::Engine as _;
 use hmac::Mac as _;
 use rand::{CryptoRng, Rng as _};
 use serde::{Deserialize, Serialize};
@@ -21,7 +17,7 @@ use crate::{
     id::AppId,
     json,
     sealed::ServerKey,
-    text::{hex, unhex},
+    text::{BASE64_LENIENT, hex, unhex},
 };
 
 /// Seconds in which a task can be answered.
@@ -34,12 +30,6 @@ const ANSWER_CHARS_MAX: usize = 1_024;
 
 const ALGORITHM: &str = "SHA-256";
 const SALT_BYTES: usize = 12;
-
-/// Base64 with or without padding: clients differ.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &STANDARD,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
 
 /// A task as the client gets it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -92,7 +82,7 @@ impl Challenge {
             "salt": self.salt,
             "signature": self.signature,
         });
-        Some(BASE64.encode(answer.to_string()))
+        Some(BASE64_LENIENT.encode(answer.to_string()))
     }
 }
 
@@ -188,7 +178,7 @@ fn check(
     if answer.len() > ANSWER_CHARS_MAX {
         return Err(MALFORMED);
     }
-    let text = BASE64.decode(answer).map_err(|_| MALFORMED)?;
+    let text = BASE64_LENIENT.decode(answer).map_err(|_| MALFORMED)?;
     let answer: Answer = json::from_slice(&text).map_err(|_| MALFORMED)?;
     if answer.algorithm != ALGORITHM {
         return Err("uses another algorithm than SHA-256");

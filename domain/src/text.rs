@@ -2,9 +2,18 @@
 
 use std::{borrow::Cow, fmt};
 
+use base64::{
+    alphabet::STANDARD,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
+/// Base64 (RFC 4648, section 4) with or without padding: clients differ.
+pub const BASE64_LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 /// Characters of an offending text that a message quotes.
 const QUOTED_CHARS_MAX: usize = 64;
 

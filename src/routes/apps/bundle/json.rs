@@ -1,11 +1,10 @@
 //! A deploy as JSON.
 
-use base64::{
-    Engine as _, alphabet,
-    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
-};
+use base64::Engine as _;
 use rookery_actors::app::message::NewRow;
-use rookery_domain::{Error, Result, id::OrgId, json::RawObject, manifest::Visibility};
+use rookery_domain::{
+    Error, Result, id::OrgId, json::RawObject, manifest::Visibility, text::BASE64_LENIENT,
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -16,12 +15,6 @@ use crate::{
     http::body::strict::{AsObject, optional_word},
     openapi::shapes::AnyObject,
 };
-
-/// Base64 with or without its padding, as clients differ.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &alphabet::STANDARD,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
 
 /// A deploy, of a new app or over one that is there (`schema` says which members belong to which).
 #[derive(Deserialize)]
@@ -101,7 +94,7 @@ impl AssetBody {
         let Self { path, content_type, text, base64 } = self;
         let bytes = match (text, base64) {
             (Some(text), None) => text.into_bytes(),
-            (None, Some(encoded)) => BASE64.decode(encoded).map_err(|_| {
+            (None, Some(encoded)) => BASE64_LENIENT.decode(encoded).map_err(|_| {
                 Error::invalid(format!("assets: `base64` of path {path:?} is not base64"))
             })?,
             (Some(_), Some(_)) => {
