@@ -5,9 +5,6 @@ use std::fmt;
 use rookery_domain::Timestamp;
 use serde::Deserialize;
 
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-
 /// A moment, as the API writes it. Shown in UTC; the page's script shows it in local time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(transparent)]
@@ -29,17 +26,9 @@ impl From<Timestamp> for At {
 
 impl fmt::Display for At {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // 2026-01-31T12:00:00.000Z
-        let (date, time) = self.0.split_once('T').unwrap_or((&self.0, ""));
-        let mut parts = date.splitn(3, '-');
-        let (year, month, day) = (parts.next(), parts.next(), parts.next());
-        let month =
-            month.and_then(|month| MONTHS.get(month.parse::<usize>().ok()?.wrapping_sub(1)));
-        match (year, month, day, time.get(..5)) {
-            (Some(year), Some(month), Some(day), Some(time)) => {
-                write!(f, "{} {month} {year}, {time} UTC", day.trim_start_matches('0'))
-            }
-            _ => f.write_str(&self.0),
+        match self.0.parse::<jiff::Timestamp>() {
+            Ok(at) => write!(f, "{}", at.strftime("%-d %b %Y, %H:%M UTC")),
+            Err(_) => f.write_str(&self.0),
         }
     }
 }
