@@ -138,7 +138,8 @@ impl Rooms {
         running: RuntimeOptions,
     ) -> Result<Self, BootError> {
         check_key(config)?;
-        let db = Db::connect(&storage(config)).await.map_err(|error| unopened(config, error))?;
+        let db =
+            Db::connect(&storage_options(config)).await.map_err(|error| unopened(config, error))?;
         let epoch = db.next_epoch().await.map_err(|error| unopened(config, error))?;
         let threads = CommitThreads::start().map_err(BootError::Threads)?;
         let writer = threads.writer(&db, epoch, writing)?;
@@ -165,14 +166,14 @@ impl Rooms {
         hosts: AppHosts,
     ) -> Result<Self, BootError> {
         let key = server_key(config)?;
-        let db = Db::connect_beside(&storage(config)).await;
+        let db = Db::connect_beside(&storage_options(config)).await;
         let db = db.map_err(|error| unopened(config, error))?;
         let epoch = db.newest_epoch().await?;
         // The connections that there may be are that server's.
         let options = WriterOptions { postgres_lanes: 1, ..WriterOptions::default() };
         let threads = CommitThreads::start().map_err(BootError::Threads)?;
         let writer = threads.writer(&db, epoch, options)?;
-        let options = runtime(config, hosts);
+        let options = runtime_options(config, hosts);
         Self::open_with(Ground { key, db, writer, threads }, config, clock, options).await
     }
 
@@ -193,13 +194,18 @@ impl Rooms {
             key.clone(),
         )
         .await?;
-        let directory =
-            Directory::start(db.clone(), clock.clone(), key.clone(), &runtime, directory(config))
-                .await
-                .map_err(|error| BootError::Directory {
-                    setting: place_of(config),
-                    error: Box::new(error),
-                })?;
+        let directory = Directory::start(
+            db.clone(),
+            clock.clone(),
+            key.clone(),
+            &runtime,
+            directory_options(config),
+        )
+        .await
+        .map_err(|error| BootError::Directory {
+            setting: place_of(config),
+            error: Box::new(error),
+        })?;
         Ok(Self { db, writer, runtime, directory, key, _threads: threads })
     }
 
@@ -243,7 +249,7 @@ impl Rooms {
 
 /// Where the settings say that the data is.
 #[must_use]
-pub fn storage(config: &Config) -> StorageOptions {
+pub fn storage_options(config: &Config) -> StorageOptions {
     match config.storage.database_url.expose_secret() {
         "" => StorageOptions::sqlite(&config.data_dir),
         url => StorageOptions::postgres(url, &config.data_dir),
@@ -304,7 +310,7 @@ fn unopened(config: &Config, error: StorageError) -> BootError {
 }
 
 /// How the directory is set up.
-fn directory(config: &Config) -> DirectoryOptions {
+fn directory_options(config: &Config) -> DirectoryOptions {
     DirectoryOptions {
         agents_per_account_max: config.limits.max_agents_per_account,
         fresh_visitors_max: config.limits.max_fresh_visitors_per_app,
@@ -314,7 +320,7 @@ fn directory(config: &Config) -> DirectoryOptions {
 
 /// The settings of the runtime.
 #[must_use]
-pub fn runtime(config: &Config, app_hosts: AppHosts) -> RuntimeOptions {
+pub fn runtime_options(config: &Config, app_hosts: AppHosts) -> RuntimeOptions {
     RuntimeOptions {
         mailbox_limit: config.apps.mailbox_limit,
         idle_after: Duration::from_secs(config.apps.idle_after_s),

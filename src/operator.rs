@@ -11,7 +11,7 @@ use rookery_storage::backup;
 use secrecy::ExposeSecret as _;
 
 use crate::{
-    boot::{Rooms, server_key, storage},
+    boot::{Rooms, server_key, storage_options},
     config::Config,
     routes::ops::close::{self, Closed},
     terminal::client::{Failure, OpsClient},
@@ -81,7 +81,7 @@ pub async fn back_up(
     if file == Path::new("-") {
         return Err("a backup is written to a file, not to standard output".to_owned());
     }
-    backup::backup(&storage(config), file, stop).await.map_err(|error| error.to_string())
+    backup::backup(&storage_options(config), file, stop).await.map_err(|error| error.to_string())
 }
 
 /// Puts a backup in the place of the database. No server may run.
@@ -92,5 +92,5 @@ pub async fn restore(config: &Config, file: &Path, force: bool) -> Result<(), St
     if file.is_dir() {
         return Err(format!("{}: it is a folder, and a backup is a file", file.display()));
     }
-    backup::restore(&storage(config), file, force).await.map_err(|error| error.to_string())
+    backup::restore(&storage_options(config), file, force).await.map_err(|error| error.to_string())
 }

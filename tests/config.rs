@@ -24,7 +24,7 @@ fn the_documented_defaults_are_the_rules_own() {
     assert_eq!(config.limits, Limits::default());
     let hosts = AppHosts::Below("localhost".to_owned());
     let shown = |options: RuntimeOptions| format!("{options:#?}");
-    assert_eq!(shown(boot::runtime(&config, hosts)), shown(RuntimeOptions::default()));
+    assert_eq!(shown(boot::runtime_options(&config, hosts)), shown(RuntimeOptions::default()));
     assert_eq!(config.log.level, config::Log::LEVEL_AS_SHIPPED);
     assert_eq!(config.server.listen.to_string(), "127.0.0.1:8080");
     assert_eq!(config.ops.listen.to_string(), "127.0.0.1:8081");

@@ -151,7 +151,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let custom_domains = CustomDomains::of(&config, &origins)?.map(Arc::new);
     let traces = Traces::start(&config.traces).map_err(StartError::Setting)?;
     let writing = WriterOptions { faults: hooks.faults, ..WriterOptions::default() };
-    let running = boot::runtime(&config, origins.app_hosts());
+    let running = boot::runtime_options(&config, origins.app_hosts());
     let running = RuntimeOptions { timed_rounds: hooks.timed_rounds, ..running };
     let rooms = Rooms::open(&config, &hooks.clock, writing, running).await?;
     let drain = CancellationToken::new();
