@@ -16,6 +16,7 @@ mod postgres;
 mod soundness;
 mod sqlite;
 mod tx;
+mod verbs;
 
 use std::{
     path::PathBuf,
@@ -25,7 +26,7 @@ use std::{
 
 use rookery_domain::id::HumanId;
 
-use self::{account_locks::AccountGuard, migrating::Pending};
+use self::{account_locks::AccountGuard, migrating::Pending, verbs::verbs};
 
 use crate::{
     columns::{Column, FromColumns, read_all},
@@ -376,38 +377,7 @@ impl Db {
         }
     }
 
-    /// The first row of a query, if there is one.
-    pub(crate) async fn optional<T: FromColumns>(
-        &self,
-        sql: &'static str,
-        args: Args,
-    ) -> Result<Option<T>> {
-        Ok(self.all(sql, args).await?.into_iter().next())
-    }
-
-    /// The only row of a query that always has one.
-    pub(crate) async fn one<T: FromColumns>(&self, sql: &'static str, args: Args) -> Result<T> {
-        self.optional(sql, args).await?.ok_or_else(no_row)
-    }
-
-    /// The values of a query that has one column.
-    pub(crate) async fn column<T: Column>(&self, sql: &'static str, args: Args) -> Result<Vec<T>> {
-        Ok(self.all::<(T,)>(sql, args).await?.into_iter().map(|(value,)| value).collect())
-    }
-
-    /// The value in the first row of a query that has one column, if there is one.
-    pub(crate) async fn value<T: Column>(
-        &self,
-        sql: &'static str,
-        args: Args,
-    ) -> Result<Option<T>> {
-        Ok(self.optional::<(T,)>(sql, args).await?.map(|(value,)| value))
-    }
-
-    /// Whether a query finds a row.
-    pub(crate) async fn exists(&self, sql: &'static str, args: Args) -> Result<bool> {
-        Ok(self.optional::<()>(sql, args).await?.is_some())
-    }
+    verbs!();
 }
 
 /// How one attempt at a transaction failed.
@@ -425,8 +395,4 @@ impl From<StorageError> for Attempt {
             _ => Self::Final(error),
         }
     }
-}
-
-fn no_row() -> StorageError {
-    StorageError::Refused("a statement that always answers a row answered none".into())
 }

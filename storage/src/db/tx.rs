@@ -5,7 +5,7 @@ use sqlx::{
     SqliteConnection, pool::PoolConnection, postgres::PgRow, query_with, sqlite::SqliteRow,
 };
 
-use super::{AnswerTimeout, Arg, Args, Silent, args, no_row};
+use super::{AnswerTimeout, Arg, Args, Silent, args, verbs::verbs};
 use crate::{
     columns::{Column, FromColumns, read_all},
     error::{Result, StorageError, is_stale_plan},
@@ -170,42 +170,7 @@ impl Tx {
         records
     }
 
-    /// The first row of a statement, if there is one.
-    pub(crate) async fn optional<T: FromColumns>(
-        &mut self,
-        sql: &'static str,
-        args: Args,
-    ) -> Result<Option<T>> {
-        Ok(self.all(sql, args).await?.into_iter().next())
-    }
-
-    /// The only row of a statement that always has one.
-    pub(crate) async fn one<T: FromColumns>(&mut self, sql: &'static str, args: Args) -> Result<T> {
-        self.optional(sql, args).await?.ok_or_else(no_row)
-    }
-
-    /// The values of a query that has one column.
-    pub(crate) async fn column<T: Column>(
-        &mut self,
-        sql: &'static str,
-        args: Args,
-    ) -> Result<Vec<T>> {
-        Ok(self.all::<(T,)>(sql, args).await?.into_iter().map(|(value,)| value).collect())
-    }
-
-    /// The value in the first row of a query that has one column, if there is one.
-    pub(crate) async fn value<T: Column>(
-        &mut self,
-        sql: &'static str,
-        args: Args,
-    ) -> Result<Option<T>> {
-        Ok(self.optional::<(T,)>(sql, args).await?.map(|(value,)| value))
-    }
-
-    /// Whether a statement answers a row.
-    pub(crate) async fn exists(&mut self, sql: &'static str, args: Args) -> Result<bool> {
-        Ok(self.optional::<()>(sql, args).await?.is_some())
-    }
+    verbs!(mut);
 
     /// Inserts many rows with few statements. `insert` ends before `values`, `conflict` follows
     /// the last row; each row has the same number of parameters.
