@@ -11,7 +11,6 @@ pub mod directory;
 pub mod domains;
 mod env;
 pub mod feed;
-mod key_locks;
 pub mod meters;
 pub mod observe;
 pub mod orgs;

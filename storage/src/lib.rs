@@ -28,6 +28,7 @@ pub mod humans;
 pub mod idempotency;
 pub mod identities;
 pub mod integrity;
+pub mod keyed_locks;
 pub mod links;
 pub mod load;
 pub mod log_throttle;

@@ -155,7 +155,7 @@ impl Control {
             // The same request twice at once must not stand in its own way: its rows are reserved
             // before anybody can see its answer.
             let _held = match &key {
-                Some(key) => Some(control.creating.hold(key).await),
+                Some(key) => Some(control.creating.hold(key.scope).await),
                 None => None,
             };
             control.make(request).await

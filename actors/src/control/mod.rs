@@ -38,11 +38,11 @@ use rookery_domain::{
     id::AppId,
     secret::{Secret, SecretKind},
 };
-use rookery_storage::Db;
+use rookery_storage::{Db, keyed_locks::KeyedLocks};
 pub use rookery_storage::{apps::AppsOf, transfers::TransferContents};
 use tokio::sync::Mutex;
 
-use crate::{domains::Domains, env::Env, key_locks::KeyLocks, registry::Apps, task::to_the_end};
+use crate::{domains::Domains, env::Env, registry::Apps, task::to_the_end};
 
 /// The operations on apps that need more than the app. Cheap to clone.
 #[derive(Clone)]
@@ -51,8 +51,8 @@ pub struct Control {
     pub(crate) db: Db,
     pub(crate) domains: Domains,
     advisories: Arc<advisories::Cache>,
-    /// The keys of creations under way.
-    creating: Arc<KeyLocks>,
+    /// The idempotency keys of creations under way.
+    creating: Arc<KeyedLocks<[u8; 32]>>,
     /// Whose turn it is to destroy a part of what an app left.
     purging: Arc<Mutex<()>>,
 }

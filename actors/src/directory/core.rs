@@ -8,14 +8,14 @@ use std::sync::{
 use parking_lot::RwLock;
 use ractor::ActorRef;
 use rookery_domain::{Error, Result, Timestamp, sealed::ServerKey, time::Clock};
-use rookery_storage::Db;
+use rookery_storage::{Db, keyed_locks::KeyedLocks};
 use tokio::sync::Semaphore;
 
 use super::{
     DirectoryOptions, credentials::Known, fresh::Fresh, guesses::Guesses, memory::Memory,
     mutation::Mutation, participants::Cache, touches::Touches,
 };
-use crate::{Runtime, key_locks::KeyLocks, observe::Observer, orgs::OrgRoles};
+use crate::{Runtime, observe::Observer, orgs::OrgRoles};
 
 /// Changes that may wait for the actor at a time.
 const MUTATIONS_MAX: usize = 1_024;
@@ -40,7 +40,9 @@ pub(super) struct Core {
     pub(super) participants: Cache,
     pub(super) fresh: Fresh,
     pub(super) credentials: Known,
-    pub(super) key_locks: KeyLocks,
+    /// The idempotency keys of requests under way: the second request of a key waits, and finds the
+    /// first one's answer.
+    pub(super) key_locks: KeyedLocks<[u8; 32]>,
 }
 
 impl Core {
@@ -67,7 +69,7 @@ impl Core {
             participants: Cache::default(),
             fresh: Fresh::default(),
             credentials: Known::default(),
-            key_locks: KeyLocks::default(),
+            key_locks: KeyedLocks::default(),
         }
     }
 

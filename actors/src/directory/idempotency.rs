@@ -36,7 +36,7 @@ impl Directory {
                 return make(KeepResponse::nothing()).await.map(Idempotent::Fresh);
             };
             let core = &this.core;
-            let _held = core.key_locks.hold(&request).await;
+            let _held = core.key_locks.hold(request.scope).await;
             let now = core.now();
             if let Some(first) = global::find(&core.db, request.scope, now).await? {
                 return first.replay_for(&request).map(Idempotent::Replayed);
