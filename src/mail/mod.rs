@@ -38,9 +38,9 @@ pub struct Mailer {
     /// Whether the development mailbox may be read: only from this machine.
     readable: bool,
     /// Sign-in links by address, where they are bounded.
-    sign_in_links: Option<Arc<Rates>>,
+    links_to_address: Option<Arc<Rates>>,
     /// Sign-in links by the network that asks for them, where they are bounded.
-    asked_links: Option<Arc<Rates>>,
+    links_from_network: Option<Arc<Rates>>,
     /// Letters about what somebody else did.
     notices: Arc<NoticeRates>,
 }
@@ -110,8 +110,8 @@ impl Mailer {
             return Ok(Self {
                 route,
                 readable,
-                sign_in_links: None,
-                asked_links: None,
+                links_to_address: None,
+                links_from_network: None,
                 notices: Arc::default(),
             });
         }
@@ -126,8 +126,8 @@ impl Mailer {
         Ok(Self {
             route: Route::Smtp(smtp),
             readable: false,
-            sign_in_links: per_hour(config.mail.sign_in_links_per_hour).map(Arc::new),
-            asked_links: per_hour(config.mail.sign_in_links_per_network).map(Arc::new),
+            links_to_address: per_hour(config.mail.sign_in_links_per_hour).map(Arc::new),
+            links_from_network: per_hour(config.mail.sign_in_links_per_network).map(Arc::new),
             notices: Arc::new(NoticeRates::of(&config.mail)),
         })
     }
@@ -138,12 +138,12 @@ impl Mailer {
     /// `rate_limited`, when `network` has asked for too many in the last hour, or the address was sent
     /// too many. It is said of an address that nobody has, too.
     pub fn count_sign_in_link(&self, network: Network, to: &Email) -> Result<(), ApiError> {
-        let of_network = self.asked_links.as_ref().map(|rates| rates.count(network));
+        let of_network = self.links_from_network.as_ref().map(|rates| rates.count(network));
         if let Some(seconds) = of_network.and_then(|allowance| allowance.retry_after_s) {
             let why = "this network has asked for enough sign-in links lately";
             return Err(too_many(format!("{why}: try again in {seconds} s"), seconds));
         }
-        let of_address = self.sign_in_links.as_ref().map(|rates| rates.count(to));
+        let of_address = self.links_to_address.as_ref().map(|rates| rates.count(to));
         if let Some(seconds) = of_address.and_then(|allowance| allowance.retry_after_s) {
             let why = "`email` was sent enough sign-in links lately";
             let message = format!("{why}: use the newest, or try again in {seconds} s");
@@ -152,9 +152,9 @@ impl Mailer {
         Ok(())
     }
 
-    /// Counts a letter to `to`, and whether it may leave: the address cannot help what others do. One that goes
-    /// to whomever its account `by` likes is counted for that as well, so that nobody mails strangers. What the letter
-    /// would have told of is done all the same, so nobody but the log hears of it.
+    /// Whether a letter to `to` may leave; it is counted. Whoever it goes to cannot help what others
+    /// do. Where the account `by` chose the address, it counts for that account too, so that nobody
+    /// mails strangers. The deed is done either way, and only the log hears of a letter that stays.
     #[must_use]
     pub fn admits_notice(&self, to: &Email, by: Option<HumanId>) -> bool {
         let counted = self.notices.count(to, by);
