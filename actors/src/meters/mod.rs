@@ -62,6 +62,14 @@ pub(crate) struct Pending {
     visits: FxHashMap<(i32, u64), Source>,
 }
 
+/// What a page view asks of whoever counted it.
+pub(crate) struct Noted {
+    /// The app has to be put on the collector's list.
+    pub(crate) first: bool,
+    /// A roll-up should not wait.
+    pub(crate) full: bool,
+}
+
 impl Usage {
     /// Adds to a flow of `hour`. True when the app has to be put on the collector's list.
     ///
@@ -83,9 +91,8 @@ impl Usage {
         self.list()
     }
 
-    /// Counts a page view; `visitor` is the day's hash of who looked. The first value is as
-    /// [`Usage::add`]'s, the second true when a roll-up should not wait.
-    pub(crate) fn view(&self, hour: i32, visitor: Option<u64>, source: Source) -> (bool, bool) {
+    /// Counts a page view; `visitor` is the day's hash of who looked.
+    pub(crate) fn view(&self, hour: i32, visitor: Option<u64>, source: Source) -> Noted {
         let mut pending = self.pending.lock();
         if pending.view((hour, source.clone()), 1)
             && let Some(visitor) = visitor
@@ -94,7 +101,7 @@ impl Usage {
         }
         let full = pending.views.len() >= VIEWS_MAX || pending.visits.len() >= VISITS_MAX;
         drop(pending);
-        (self.list(), full)
+        Noted { first: self.list(), full }
     }
 
     fn list(&self) -> bool {
@@ -253,8 +260,8 @@ impl AppHandle {
 
     pub(crate) fn count_view(&self, hour: i32, visitor: Option<u64>, source: Source) {
         let collector = &self.env().collector;
-        let (unlisted, full) = self.slot.usage.view(hour, visitor, source);
-        if unlisted {
+        let Noted { first, full } = self.slot.usage.view(hour, visitor, source);
+        if first {
             collector.list(self.slot.clone());
         }
         if full {
