@@ -170,7 +170,9 @@ impl Recorder {
             None => self.ok += 1,
             Some(code) => match self.errors.get_mut(code) {
                 Some(count) => *count += 1,
-                None => drop(self.errors.insert(code.to_owned(), 1)),
+                None => {
+                    self.errors.insert(code.to_owned(), 1);
+                }
             },
         }
         let second = self.second(sample.done);

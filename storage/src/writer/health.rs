@@ -115,16 +115,17 @@ pub(super) struct Counters {
 impl Counters {
     /// Counts how a group ended.
     pub(super) fn resolved(&self, group: &Group, outcome: &Outcome) {
-        match outcome {
+        let counter = match outcome {
             Outcome::Committed => {
-                self.groups.fetch_add(1, Relaxed);
                 self.rows.fetch_add(group.writes.rows.len() as u64, Relaxed);
                 self.events.fetch_add(group.writes.events.len() as u64, Relaxed);
+                &self.groups
             }
-            Outcome::Aborted(Abort::Fenced) => drop(self.fenced.fetch_add(1, Relaxed)),
-            Outcome::Aborted(_) | Outcome::StoreBroken => drop(self.aborted.fetch_add(1, Relaxed)),
-            Outcome::Unknown => drop(self.unknown.fetch_add(1, Relaxed)),
-        }
+            Outcome::Aborted(Abort::Fenced) => &self.fenced,
+            Outcome::Aborted(_) | Outcome::StoreBroken => &self.aborted,
+            Outcome::Unknown => &self.unknown,
+        };
+        counter.fetch_add(1, Relaxed);
     }
 
     /// Counts a COMMIT of so many rows that took this long.
