@@ -5,6 +5,7 @@ mod addresses;
 mod between;
 mod contract;
 mod hidden;
+mod keyed_locks;
 mod meanwhile;
 mod migrations;
 mod offload;
