@@ -1,6 +1,7 @@
-//! What people are mailed when others act: an app's owner, and whoever offered it; who is put into an
-//! organization or billed for it, and its admins when apps of it are closed. These are notices within
-//! `mail.notices_per_hour` and `mail.notices_per_account`; what they tell of is done, whether they leave or not.
+//! What people are mailed when others act: an app's owner, and whoever offered it; who is put into
+//! an organization or billed for it, and its admins when apps of it are closed. These are notices
+//! within `mail.notices_per_hour` and `mail.notices_per_account`; what they tell of is done,
+//! whether they leave or not.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +52,7 @@ impl Deed<'_> {
             Self::Offered { to } => (
                 "is offered to somebody",
                 format!(
-                    "{by} offers the app {slug} to {to}. It is yours until they accept; you can withdraw the offer on its page of sharing."
+                    "{by} offers the app {slug} to {to}. It is yours until they accept; you can withdraw the offer on its Sharing page."
                 ),
             ),
             Self::Accepted => (
@@ -211,7 +212,7 @@ fn mail_of_org(
             let by = sender(state.rooms.directory.human(by)?.as_deref());
             let may = match role {
                 OrgRole::Admin => {
-                    "You are an admin of it: you act as the owner of its apps, and decide who is in it."
+                    "As an admin of it you act as the owner of its apps, and decide who belongs to it."
                 }
                 OrgRole::Member => "You are a member of it. Its apps are its admins' to share.",
             };
@@ -220,7 +221,7 @@ fn mail_of_org(
         OrgNews::Billed => (
             format!("You are billed for {name}"),
             format!(
-                "Whoever was billed for {name} is in it no more. Of its admins you are the one for the longest, so your account is billed for it from now on."
+                "The account that was billed for {name} has left it. Of its admins you have been one for the longest, so your account is billed for it from now on."
             ),
         ),
         OrgNews::Closed(apps) => (format!("Apps of {name} are closed"), closed(&name, apps)),

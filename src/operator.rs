@@ -20,10 +20,11 @@ use crate::{
 /// Takes down the app with this id or slug. Its owner may still read and export; everything that
 /// would write, and its pages, answer that it is closed.
 ///
-/// A server that runs is asked on its operator's listener (`ops.listen`, with `ops.token` where
-/// one is set, and with proof that the server's key is known here). When none answers there, the database is opened instead: with SQLite its lock file
-/// makes sure that none runs after all. On PostgreSQL one may run elsewhere, whose key this needs; it
-/// goes on serving the database, and loads this app anew when it writes to it next.
+/// A server that runs is asked on its operator's listener (`ops.listen`, with `ops.token` where one
+/// is set, and with proof that the server's key is known here). When none answers there, the
+/// database is opened instead: with SQLite its lock file makes sure that none runs after all. On
+/// PostgreSQL one may run elsewhere, whose key this needs; it goes on serving the database, and
+/// loads this app anew when it writes to it next.
 ///
 /// # Errors
 /// One line that says why it was not done.

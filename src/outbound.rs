@@ -44,18 +44,26 @@ pub fn with_or_without_anchors(build: impl Fn() -> ClientBuilder) -> reqwest::Re
     })
 }
 
-/// A client for addresses of the settings.
+/// A client for an address of the settings, which is the operator's to choose: with trust anchors, unless
+/// it is asked over plain http.
 ///
 /// # Errors
-/// When the system has no trust anchors that can be read.
-pub fn client() -> reqwest::Result<Client> {
+/// When the system has no trust anchors that can be read, and the address needs them.
+pub fn client(address: &str) -> reqwest::Result<Client> {
+    if address.starts_with("http://") {
+        return with_or_without_anchors(bounded);
+    }
     install_tls();
+    bounded().build()
+}
+
+/// What every client of the service has in common.
+fn bounded() -> ClientBuilder {
     Client::builder()
         .timeout(TIMEOUT)
         .connect_timeout(CONNECT_TIMEOUT)
         .redirect(redirect::Policy::none())
         .user_agent("rookery")
-        .build()
 }
 
 /// `unavailable`: `who` does not answer, or with nothing that helps.

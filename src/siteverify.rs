@@ -72,7 +72,7 @@ impl Siteverify {
         if challenge.verify_url.is_empty() {
             return Ok(None);
         }
-        let client = outbound::client().map_err(|_| {
+        let client = outbound::client(&challenge.verify_url).map_err(|_| {
             BootError::Setting("challenge.verify_url: this system has no trust anchors")
         })?;
         let script = Url::parse(&challenge.script_url).ok();

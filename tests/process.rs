@@ -11,12 +11,11 @@ use std::{
     time::Duration,
 };
 
-use reqwest::Method;
 use rookery_testkit::until;
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::harness::{Answer, RawConnection, TestServer, apps::guestbook, probes};
+use crate::harness::{Answer, RawConnection};
 
 /// For what happens at once.
 const TOO_LONG: Duration = Duration::from_secs(20);
@@ -424,7 +423,17 @@ fn a_system_without_trust_anchors_is_said_once_and_stops_neither_a_start_nor_an_
         command.env("SSL_CERT_FILE", nowhere).env("SSL_CERT_DIR", data.path());
         command
     };
-    let mut child = without(rookery(data.path())).spawn().unwrap();
+    let collected = |address: &str| {
+        let mut command = without(rookery(data.path()));
+        command.env("ROOKERY__TRACES__ENDPOINT", address);
+        command
+    };
+    let refused = collected("https://collector.example").output().unwrap();
+    let text = String::from_utf8(refused.stderr).unwrap();
+    let line = "rookery: traces.endpoint: this system has no trust anchors";
+    assert!(!refused.status.success() && text.lines().any(|said| said == line), "{text}");
+    // Plain http needs none.
+    let mut child = collected("http://127.0.0.1:9").spawn().unwrap();
     let (_, operators) = addresses(&mut child);
     let mut ops = without(rookery(data.path()));
     ops.args(["ops", "restarts", "--url", &format!("http://{operators}")]);
@@ -444,49 +453,4 @@ fn a_taken_port_is_named_by_its_setting() {
     assert_eq!(out.status.code(), Some(1));
     let text = String::from_utf8(out.stderr).unwrap();
     assert!(text.starts_with(&format!("rookery: server.listen: cannot listen on {address}: ")));
-}
-
-/// A write whose body was still on its way when the server was told to stop.
-#[tokio::test]
-async fn a_drain_takes_the_writes_that_run() {
-    let server = TestServer::start().await;
-    let owner = server.owner("owner").await;
-    let app = server.deploy(&owner, json!({"manifest": guestbook()})).await;
-    let mut writer = server.raw().await;
-    let body = r#"{"key": "late", "data": {"n": 1}}"#;
-    let head = format!(
-        "POST {} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\
-         content-type: application/json\r\ncontent-length: {}\r\nexpect: 100-continue\r\n\r\n",
-        app.path("/collections/entries"),
-        owner.key,
-        body.len()
-    );
-    writer.send(&head).await;
-    // It is asked for once the request runs.
-    writer.read_until("100 Continue\r\n\r\n").await;
-    let drain = server.state().drain.clone();
-    let stopped = tokio::spawn(server.stop());
-    drain.cancelled().await;
-    writer.send(body).await;
-    let answer = writer.read_to_end().await;
-    assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
-    stopped.await.unwrap();
-}
-
-#[tokio::test]
-async fn a_drain_answers_what_runs_and_gives_up_what_is_stuck() {
-    let builder = TestServer::builder().with_probes();
-    let server = builder.set("ROOKERY__SERVER__DRAIN_TIMEOUT_S", "4").start().await;
-    let running = tokio::spawn(server.request(Method::GET, "/v1/probe/wait").send());
-    let stuck = tokio::spawn(server.request(Method::GET, "/v1/probe/stuck").send());
-    probes::ARRIVED.acquire_many(2).await.unwrap().forget();
-
-    let drain = server.state().drain.clone();
-    let stopped = tokio::spawn(server.stop());
-    drain.cancelled().await;
-    probes::GATE.add_permits(1);
-    assert_eq!(running.await.unwrap().unwrap().status(), 200);
-    stopped.await.unwrap();
-    assert!(!stuck.is_finished());
-    stuck.abort();
 }

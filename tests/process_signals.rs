@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use crate::{
-    harness::{Answer, RawConnection, TestServer, apps::guestbook},
+    harness::{Answer, RawConnection, TestServer, apps::guestbook, probes},
     ops::metrics::samples,
     process::{addresses, rookery, rookery_by, signal},
 };
@@ -293,4 +293,49 @@ async fn an_answer_to_http_1_0_that_ends_with_the_connection_says_so() {
         let head = raw.read_until("\r\n\r\n").await.to_ascii_lowercase();
         assert!(head.contains(&format!("connection: {kept}\r\n")), "{limit}: {head}");
     }
+}
+
+/// A write whose body was still on its way when the server was told to stop.
+#[tokio::test]
+async fn a_drain_takes_the_writes_that_run() {
+    let server = TestServer::start().await;
+    let owner = server.owner("owner").await;
+    let app = server.deploy(&owner, json!({"manifest": guestbook()})).await;
+    let mut writer = server.raw().await;
+    let body = r#"{"key": "late", "data": {"n": 1}}"#;
+    let head = format!(
+        "POST {} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\nexpect: 100-continue\r\n\r\n",
+        app.path("/collections/entries"),
+        owner.key,
+        body.len()
+    );
+    writer.send(&head).await;
+    // It is asked for once the request runs.
+    writer.read_until("100 Continue\r\n\r\n").await;
+    let drain = server.state().drain.clone();
+    let stopped = tokio::spawn(server.stop());
+    drain.cancelled().await;
+    writer.send(body).await;
+    let answer = writer.read_to_end().await;
+    assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
+    stopped.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_drain_answers_what_runs_and_gives_up_what_is_stuck() {
+    let builder = TestServer::builder().with_probes();
+    let server = builder.set("ROOKERY__SERVER__DRAIN_TIMEOUT_S", "4").start().await;
+    let running = tokio::spawn(server.request(Method::GET, "/v1/probe/wait").send());
+    let stuck = tokio::spawn(server.request(Method::GET, "/v1/probe/stuck").send());
+    probes::ARRIVED.acquire_many(2).await.unwrap().forget();
+
+    let drain = server.state().drain.clone();
+    let stopped = tokio::spawn(server.stop());
+    drain.cancelled().await;
+    probes::GATE.add_permits(1);
+    assert_eq!(running.await.unwrap().unwrap().status(), 200);
+    stopped.await.unwrap();
+    assert!(!stuck.is_finished());
+    stuck.abort();
 }

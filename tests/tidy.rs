@@ -7,6 +7,8 @@ use std::{
 
 /// Most lines of one source file.
 const LINES_MAX: usize = 500;
+/// Most columns of a comment.
+const COMMENT_COLUMNS_MAX: usize = 112;
 
 struct Source {
     path: PathBuf,
@@ -36,6 +38,14 @@ fn sources() -> Vec<Source> {
     found
 }
 
+/// Every document of the repository that is written by hand for people.
+fn documents(root: &Path) -> Vec<PathBuf> {
+    let folder = |name: &str| fs::read_dir(root.join(name)).unwrap();
+    let files = [".", "docs", "docs/decisions"].into_iter().flat_map(folder);
+    let paths = files.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
+}
+
 fn is_in(source: &Source, folder: &str) -> bool {
     source.path.starts_with(folder)
 }
@@ -59,8 +69,9 @@ fn every_source_that_a_document_names_is_there() {
     let is_there = |name: &str| sources.iter().any(|source| source.path.ends_with(name));
     let mut lost = Vec::new();
     let mut named = 0;
-    for document in ["README.md", "CONTRIBUTING.md", "docs/ARCHITECTURE.md"] {
-        let text = fs::read_to_string(root.join(document)).unwrap();
+    for document in documents(root) {
+        let text = fs::read_to_string(&document).unwrap();
+        let document = document.strip_prefix(root).unwrap().display();
         // What stands between back-ticks is every second piece.
         for name in text.split('`').skip(1).step_by(2).filter(|name| name.ends_with(".rs")) {
             named += 1;
@@ -78,6 +89,19 @@ fn no_file_is_longer_than_a_reader_can_hold() {
     let sources = sources();
     let long = sources.iter().filter(|source| source.text.lines().count() > LINES_MAX);
     none(long.map(|s| s.path.display().to_string()).collect(), "at most 500 lines");
+}
+
+#[test]
+fn no_comment_is_wider_than_a_page() {
+    let mut offenders = Vec::new();
+    for source in sources() {
+        for (number, line) in source.text.lines().enumerate() {
+            if line.trim_start().starts_with("//") && line.chars().count() > COMMENT_COLUMNS_MAX {
+                offenders.push(format!("{}:{}", source.path.display(), number + 1));
+            }
+        }
+    }
+    none(offenders, "at most 112 columns");
 }
 
 #[test]
@@ -164,6 +188,11 @@ fn the_rules_read_neither_disk_nor_network_nor_clock() {
         "Timestamp::now",
         "Zoned::now",
         "now_v7",
+        "rand::rng",
+        "rand::random",
+        "OsRng",
+        "std::env",
+        "std::process",
     ];
     let exempt = [
         // New ids, and the clock that callers read and pass on.

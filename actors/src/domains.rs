@@ -201,7 +201,7 @@ impl Domains {
             BindOutcome::AccountFull => Err(Error::new(
                 ErrorCode::AccountQuotaExceeded,
                 format!(
-                    "the account's apps have {account_max} domains together, which is its limit"
+                    "the account's apps may have {account_max} domains together, and have no room"
                 ),
             )
             .with_details(serde_json::json!({"dimension": "domains", "limit": account_max}))),
@@ -312,7 +312,8 @@ impl Inner {
         self.table.write().put(app, names);
     }
 
-    /// Reads the whole table: a change may concern other apps than its own. To be called while no change is made.
+    /// Reads the whole table: a change may concern other apps than its own. To be called while no
+    /// change is made.
     async fn read_anew(&self) -> Result<(), StorageError> {
         let table = Table::read(&self.db).await?;
         *self.table.write() = table;

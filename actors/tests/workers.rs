@@ -262,7 +262,9 @@ async fn a_large_purge_does_not_keep_the_process_from_ending() {
     house.runtime.end_polls();
     house.runtime.control().finish_purge(purging.id).await.unwrap();
     assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 0);
-    assert_eq!(purge::marked(&house.db, 10).await.unwrap(), [purging.id], "the next start goes on");
+    let marked = purge::marked(&house.db, None, 10).await.unwrap();
+    let marked: Vec<_> = marked.iter().map(|due| due.app).collect();
+    assert_eq!(marked, [purging.id], "the next start goes on");
     house.close().await;
 }
 

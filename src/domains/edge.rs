@@ -119,7 +119,7 @@ impl Edge {
         if config.api_token.expose_secret().is_empty() {
             return Ok(None);
         }
-        let client = outbound::client()
+        let client = outbound::client(&config.api_url)
             .map_err(|_| BootError::Setting("domains.api_url: this system has no trust anchors"))?;
         let base = format!("{}/zones/{}/custom_hostnames", config.api_url, config.zone_id);
         let (token, refusals) = (config.api_token.clone(), LogThrottle::default());

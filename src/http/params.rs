@@ -1,7 +1,6 @@
 //! Parameters in the path and in the query: typed ids that answer as unknown when malformed, and
 //! queries in which a misspelt name is refused instead of ignored; and how the document tells of a
-//! header. `include_deleted` belongs to every route that reads an
-//! app, so the permission takes it.
+//! header. `include_deleted` belongs to every route that reads an app, so the permission takes it.
 
 use std::{borrow::Cow, convert::Infallible, str::FromStr};
 

@@ -78,7 +78,7 @@ impl IdentityProvider {
         if idp.issuer.is_empty() {
             return Ok(None);
         }
-        let client = outbound::client()
+        let client = outbound::client(&idp.issuer)
             .map_err(|_| BootError::Setting("idp.issuer: this system has no trust anchors"))?;
         Ok(Some(Self {
             source: Source::new(&idp.issuer),

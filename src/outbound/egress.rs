@@ -10,7 +10,6 @@ use futures::future::BoxFuture;
 use reqwest::{
     Client,
     dns::{Addrs, Name, Resolve, Resolving},
-    redirect,
 };
 use rookery_domain::{
     Error, Result,
@@ -18,7 +17,7 @@ use rookery_domain::{
 };
 use url::{Host, Origin, Url};
 
-use super::{CONNECT_TIMEOUT, TIMEOUT, with_or_without_anchors};
+use super::{bounded, with_or_without_anchors};
 
 /// Finds the addresses of a name; ports are not looked at.
 pub type Lookup =
@@ -41,16 +40,8 @@ impl Egress {
     /// # Errors
     /// When no client can be made.
     pub fn new(trusted_origins: Vec<Origin>, lookup: Lookup) -> reqwest::Result<Self> {
-        let build = || {
-            Client::builder()
-                .timeout(TIMEOUT)
-                .connect_timeout(CONNECT_TIMEOUT)
-                .redirect(redirect::Policy::none())
-                // A proxy would resolve the name by itself, past the check.
-                .no_proxy()
-                .referer(false)
-                .user_agent("rookery")
-        };
+        // A proxy would resolve the name by itself, past the check.
+        let build = || bounded().no_proxy().referer(false);
         Ok(Self {
             public: with_or_without_anchors(|| {
                 build().https_only(true).dns_resolver(PublicOnly(lookup.clone()))

@@ -19,7 +19,10 @@ use bytes::Bytes;
 use futures::{StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::{process::Command, time::Sleep};
+use tokio::{
+    process::Command,
+    time::{Instant, Sleep},
+};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -73,6 +76,8 @@ const REQUESTS_MAX: usize = 256;
 const SERVED_BYTES_MAX: usize = 32 << 20;
 /// A page that asks for nothing more for so long is taken.
 const QUIET: Duration = Duration::from_millis(500);
+/// A page that has been loaded for so long is taken as it is.
+const SETTLED_AFTER: Duration = Duration::from_secs(5);
 const PICTURE_BYTES_MAX: usize = 8 << 20;
 
 /// Answers what a page asks for.
@@ -264,7 +269,8 @@ async fn look(mut browser: Devtools, source: Arc<dyn PageSource>, size: Size) ->
     Ok(png.into())
 }
 
-/// Answers what the page asks for, until it is loaded and quiet.
+/// Answers what the page asks for, until it is loaded and quiet, or has been loaded for
+/// [`SETTLED_AFTER`]: some ask without end.
 async fn settle(
     browser: &mut Devtools,
     session: &str,
@@ -274,6 +280,7 @@ async fn settle(
     let mut asked = FuturesUnordered::<BoxFuture<'static, Answered>>::new();
     let (mut requests, mut bytes, mut is_loaded) = (0, 0, false);
     let mut quiet: Pin<Box<Sleep>> = Box::pin(tokio::time::sleep(QUIET));
+    let mut latest: Pin<Box<Sleep>> = Box::pin(tokio::time::sleep(SETTLED_AFTER));
     loop {
         tokio::select! {
             message = browser.next() => {
@@ -284,7 +291,10 @@ async fn settle(
                         let source = (requests <= REQUESTS_MAX).then(|| Arc::clone(&source));
                         asked.push(Box::pin(answer(source, message["params"].clone())));
                     }
-                    Some("Page.loadEventFired") => is_loaded = true,
+                    Some("Page.loadEventFired") => {
+                        is_loaded = true;
+                        latest.as_mut().reset(Instant::now() + SETTLED_AFTER);
+                    }
                     Some("Page.javascriptDialogOpening") => {
                         let no = json!({"accept": false});
                         browser.send(page, "Page.handleJavaScriptDialog", no).await?;
@@ -305,8 +315,9 @@ async fn settle(
                 browser.send(page, method, params).await?;
             }
             () = &mut quiet, if is_loaded && asked.is_empty() => return Ok(()),
+            () = &mut latest, if is_loaded => return Ok(()),
         }
-        quiet.as_mut().reset(tokio::time::Instant::now() + QUIET);
+        quiet.as_mut().reset(Instant::now() + QUIET);
     }
 }
 

@@ -141,7 +141,8 @@ impl HttpClient for Client {
 /// # Errors
 /// When the address or the client cannot be used.
 pub(super) fn exporter(endpoint: &str, headers: HeaderMap) -> Result<SpanExporter, String> {
-    let client = outbound::client().map_err(|error| error.to_string())?;
+    let client =
+        outbound::client(endpoint).map_err(|_| "this system has no trust anchors".to_owned())?;
     let exporter = SpanExporter::builder()
         .with_http()
         .with_http_client(Client { client, headers })

@@ -1,5 +1,5 @@
-//! Rows and events, read from their columns. What is not here: values of single columns and other
-//! records ([`crate::columns`]).
+//! Rows and events, read from their columns. What is not here: values of single columns
+//! ([`crate::values`]) and other records ([`crate::columns`]).
 
 use std::sync::Arc;
 

@@ -194,6 +194,14 @@ pub mod damage {
         change(db, "update app_head set collections = '' where app_id = $1", args![app]).await
     }
 
+    /// Damages what is left of an app's write budgets; whether there was any.
+    ///
+    /// # Errors
+    /// Any [`crate::StorageError`].
+    pub async fn budgets(db: &Db, app: AppId) -> Result<bool> {
+        change(db, "update budgets set count = -1 where app_id = $1", args![app]).await
+    }
+
     /// Damages an agent's key; whether there was one.
     ///
     /// # Errors

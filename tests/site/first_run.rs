@@ -29,7 +29,7 @@ async fn a_fresh_server_leads_from_nothing_to_a_running_app() {
     let home = server.see(&ada, "/").await;
     home.says("From nothing to a running app")
         .says("Deploy an example app")
-        .says("data-hx-get=\"/first-run/steps\"");
+        .says("data-hx-get=\"/first-run/steps?agent=false\"");
     let made = server.submit(&ada, "/first-run", &[]).await;
     assert_eq!(made.status, 200, "{}", made.text);
     // The key is shown this once, so nothing on the page leads away from it.
@@ -57,8 +57,16 @@ async fn the_steps_follow_an_agent_that_comes_by_itself() {
     let steps = |answer: &Answer| answer.text.matches("class=\"done\"").count();
     let look = || async { server.part(&ada, "/first-run/steps", "/").await };
     assert_eq!(steps(&look().await), 1);
+    let asked = async |agent| {
+        let path = format!("/first-run/steps?agent={agent}");
+        server.part(&ada, &path, "/").await
+    };
+    let unchanged = asked(false).await;
+    assert_eq!((unchanged.status, unchanged.text.as_str()), (204, ""), "nothing is replaced");
     let agent = server.agent(&ada).await;
     assert_eq!(steps(&look().await), 2);
+    assert_eq!(steps(&asked(false).await), 2);
+    assert_eq!(asked(true).await.status, 204);
     let app = server.deploy(&agent.key, serde_json::json!({})).await;
     let done = look().await;
     assert_eq!(steps(&done), 3);

@@ -240,7 +240,7 @@ async fn each_link_and_credential_says_who_made_it() {
     let path = owned.app.path("/credentials");
     owned.server.send(POST, &robot.key, &path, &credential).await.expect(201);
     let asked = owned.server.see(&owned.ada, &org).await;
-    asked.says("made there stay in force: each app’s page of sharing says who made them");
+    asked.says("made there stay in force: each app’s Sharing page says who made them");
     owned.server.submit(&bob, &org, &[("action", "leave")]).await.led_to();
     let seen = owned.see(page).await;
     seen.says("</time> by bob</span>").says("</time> by the agent “robot” of bob</span>");

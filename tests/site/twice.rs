@@ -170,6 +170,15 @@ async fn an_app_goes_back_to_a_version_once() {
     let led = twice(&owned.server, &owned.ada, &back, &shown).await;
     assert_eq!(led, owned.page("/versions/3?done=rolled-back#notice"));
     assert_eq!(owned.read("").await["version"], 3);
+
+    // Going back to the oldest of the twenty that are kept drops that one.
+    for _ in 3..20 {
+        owned.agent(Method::POST, "/versions", json!({"html": "<h1>Next</h1>"})).await.expect(201);
+    }
+    let shown = [("version", "20"), ("visibility", "private")];
+    let led = twice(&owned.server, &owned.ada, &back, &shown).await;
+    assert_eq!(led, owned.page("/versions/21?done=rolled-back#notice"));
+    assert_eq!(owned.read("").await["version"], 21);
 }
 
 #[tokio::test]

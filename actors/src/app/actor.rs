@@ -306,9 +306,8 @@ impl App {
                 // Refusals decided after it: they hold now.
                 release(std::mem::take(&mut self.working.open.replies));
             }
-            self.phase = Phase::Retired;
             self.slot.destroy();
-            myself.stop(None);
+            self.end(myself);
             return;
         }
         self.unstash(myself);
@@ -396,10 +395,14 @@ impl App {
 
     /// Leaves in order. What is still queued bounces to the next incarnation.
     fn leave(&mut self, myself: &ActorRef<Message>, cause: StopCause) {
-        self.phase = Phase::Retired;
         self.slot.retire(self.incarnation, cause);
-        // Answers that wait for a group which is never sent, and requests that were not begun:
-        // they go now, not when ractor drops this state.
+        self.end(myself);
+    }
+
+    /// Stops. Answers that wait for a group which is never sent, and requests that were not begun, go
+    /// now, not when ractor drops this state.
+    fn end(&mut self, myself: &ActorRef<Message>) {
+        self.phase = Phase::Retired;
         self.working.open = Open::default();
         self.stash.clear();
         myself.stop(None);

@@ -71,6 +71,8 @@ struct Misfits {
 }
 
 impl Misfits {
+    /// Looks for rows of one collection that do not fit its schema.
+    ///
     /// # Errors
     /// `unavailable` once `limit` is over.
     fn look_at(
@@ -100,6 +102,8 @@ impl Misfits {
         Ok(())
     }
 
+    /// Refuses the rows if one of them did not fit.
+    ///
     /// # Errors
     /// `input_schema_violation`.
     fn refuse(self) -> Result<()> {
@@ -110,6 +114,8 @@ impl Misfits {
     }
 }
 
+/// Checks that no two rows of one collection have the same value in a unique field.
+///
 /// # Errors
 /// `unique_conflict`.
 fn check_unique(decl: &Collection, rows: &[NewRow]) -> Result<()> {
@@ -225,6 +231,8 @@ impl Seeds {
         self.rows.push(RowWrite { collection, row, state: RowState::Live });
     }
 
+    /// Checks that a new app has room for the rows.
+    ///
     /// # Errors
     /// `app_quota_exceeded`.
     pub(super) fn check_room(&self, limits: &Limits) -> Result<()> {

@@ -10,7 +10,7 @@ use rookery_storage::versions::{self, AssetInfo, Content, VersionAsset, VersionI
 
 use super::{Bundle, Control, Deployed, Hold, Redeploy};
 use crate::{
-    app::{deploy::Expected, message::Idempotency},
+    app::{deploy::Expected, idempotency::Lookup, message::Idempotency},
     registry::AppHandle,
 };
 
@@ -87,8 +87,16 @@ impl Control {
             let message = format!("version {number} is the current one");
             return Err(Error::new(ErrorCode::Conflict, message));
         }
-        let content = versions::content(&self.db, id, number).await?;
-        let Content { html, manifest, assets } = content.ok_or_else(|| not_kept(number))?;
+        let Some(content) = versions::content(&self.db, id, number).await? else {
+            // Going back to the oldest version drops it: the same request again has its first answer.
+            if let Some(request) = &idempotency
+                && let Lookup::Found(answer) = app.look_up(request).await?
+            {
+                return Ok(Idempotent::Replayed(answer));
+            }
+            return Err(not_kept(number));
+        };
+        let Content { html, manifest, assets } = content;
         let bundle = Bundle {
             html,
             manifest: Some(manifest.to_string()),

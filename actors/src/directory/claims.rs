@@ -26,6 +26,10 @@ pub struct ClaimCode {
     pub expires_at: Timestamp,
 }
 
+/// What to do about a full account.
+const AGENTS_HINT: &str = "Give one of them a new key in place of a new agent; an operator can raise \
+                           `limits.max_agents_per_account`.";
+
 impl Directory {
     /// Mints a claim code for a human, as long as it has this session of the site: whoever ends that
     /// from another one leaves no code behind, in whatever order the requests arrive.
@@ -63,8 +67,7 @@ impl Directory {
     /// # Errors
     /// `not_found`, one and the same for an unknown, spent and expired code; `conflict`, when the
     /// agent has an owner; `account_quota_exceeded`, when the human has as many as an account may have;
-    /// `rate_limited` after too many wrong codes from `client`; `unavailable`,
-    /// `internal`.
+    /// `rate_limited` after too many wrong codes from `client`; `unavailable`, `internal`.
     pub async fn claim(&self, agent: AgentId, code: &str, client: IpAddr) -> Result<AgentRecord> {
         let code = UserCode::parse(code);
         self.mutate(async move |core: Arc<Core>| {
@@ -98,9 +101,6 @@ impl Directory {
         .await
     }
 }
-
-const AGENTS_HINT: &str = "Give one of them a new key in place of a new agent; an operator can raise \
-                           `limits.max_agents_per_account`.";
 
 /// No agent is ever forgotten that had an owner, so there is an end to them.
 pub(super) fn too_many_agents(max: u64) -> Error {

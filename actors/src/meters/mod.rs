@@ -43,7 +43,7 @@ const HOURS_MAX: usize = 48;
 /// The meters of one app, in its slot.
 #[derive(Default)]
 pub(crate) struct Usage {
-    /// The hour that `flows` are of.
+    /// The hour that the four counts below are of.
     hour: AtomicI32,
     requests: AtomicU64,
     row_writes: AtomicU64,

@@ -29,9 +29,11 @@ impl History {
 
     /// Whether more than this many bytes were added since this was last true.
     pub(crate) fn take_added(&self, more_than: u64) -> bool {
-        let is_more = self.added_bytes.load(Ordering::Relaxed) > more_than;
+        let added = self.added_bytes.load(Ordering::Relaxed);
+        let is_more = added > more_than;
         if is_more {
-            self.added_bytes.swap(0, Ordering::Relaxed);
+            // Not to zero: what is added meanwhile counts next time.
+            self.added_bytes.fetch_sub(added, Ordering::Relaxed);
         }
         is_more
     }

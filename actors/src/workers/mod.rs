@@ -146,15 +146,15 @@ impl Context {
             WorkerKind::FeedRetention => return retention::feeds(self).await,
             WorkerKind::RowRetention => retention::rows(self).await?,
             WorkerKind::Writer => self.mend()?,
-            WorkerKind::Metering => self.roll_up_meters().await?,
+            WorkerKind::Metering => return self.roll_up_meters().await,
         };
         Ok(Round::of(done, false))
     }
 
-    async fn roll_up_meters(&self) -> Result<u64> {
+    async fn roll_up_meters(&self) -> Result<Round> {
         let done = meters::roll_up(&self.apps, &self.db, Whose::All).await?;
-        meters::forget(&self.apps, &self.db).await?;
-        Ok(done)
+        let is_clean = meters::forget(&self.apps, &self.db).await?;
+        Ok(Round::of(done, !is_clean))
     }
 
     fn mend(&self) -> Result<u64> {

@@ -20,8 +20,10 @@ const CHUNKS_MAX: usize = 20;
 /// than a commit may take. Whoever deploys in a loop fills the disk with what comes in this time.
 const BLOB_GRACE_S: i64 = 120;
 
-/// One round; returns how many apps and rows it destroyed.
+/// One round. What needs no storage comes first, so that memory is given back while there is none.
 pub(super) async fn round(context: &Context) -> Result<Round> {
+    context.apps.forget_dormant(context.env().options.idle_after);
+    context.env().accounts.forget_idle();
     let mut round = purges(context).await?;
     let abandoned = context.control.abandon_orphans().await?;
     round.done += abandoned.apps.len() as u64;
@@ -31,26 +33,27 @@ pub(super) async fn round(context: &Context) -> Result<Round> {
     round += due_rows(context).await?;
     round += overfull_trash(context).await?;
     round.more |= expired(context).await?;
-    context.apps.forget_dormant(context.env().options.idle_after);
-    context.env().accounts.forget_idle();
     Ok(round)
 }
 
 /// Finishes purges that were cut short.
 async fn purges(context: &Context) -> Result<Round> {
-    let marked = purge::marked(&context.db, APPS_MAX).await?;
+    let after = context.positions.lock().marked.after;
+    let page = purge::marked(&context.db, after, APPS_MAX).await?;
     let mut done = 0;
-    for &app in &marked {
+    for &marked in &page {
         if context.is_stopping() {
-            break;
+            return Ok(Round::of(done, true));
         }
+        context.positions.lock().marked.after = Some(marked);
+        let app = marked.app;
         match context.control.finish_purge(app).await {
             Ok(()) => done += 1,
             Err(error) => warn!(app.id = %app, %error, "its purge could not be finished"),
         }
     }
-    // Where none could be finished, trying again soon would change nothing.
-    Ok(Round::of(done, done > 0 && marked.len() >= APPS_MAX as usize))
+    let more = context.positions.lock().marked.end_page(page.len(), APPS_MAX);
+    Ok(Round::of(done, more))
 }
 
 async fn due_apps(context: &Context) -> Result<Round> {

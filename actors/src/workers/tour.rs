@@ -50,6 +50,8 @@ pub(super) struct Positions {
     pub(super) trash: Option<DueRow>,
     /// The content of an asset that the sweeper looked at last.
     pub(super) blobs: Option<BlobPlace>,
+    /// Apps whose destruction was cut short.
+    pub(super) marked: Tour<DueApp>,
     /// Apps whose time in the trash is over.
     pub(super) due: Tour<DueApp>,
     /// Apps with too much in their trash.

@@ -142,8 +142,9 @@ pub fn whole(value: &Value) -> Option<i64> {
     })
 }
 
-/// A JSON object that was read strictly: its compact text, members in the order they were sent,
-/// and the same as a value. Rows keep the text; rules look at the value.
+/// A JSON object that was read strictly: its compact text, members in the order they were sent (what
+/// a patch adds, in the order of its names), and the same as a value. Rows keep the text; rules look
+/// at the value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Object {
     text: Box<str>,

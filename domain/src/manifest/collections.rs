@@ -28,6 +28,8 @@ const UNIQUE_FIELDS_MAX: usize = 20;
 /// The largest cap of an anonymous-write budget.
 const BUDGET_MAX: u64 = 1_000_000_000;
 
+/// Checks how the collections are called.
+///
 /// # Errors
 /// `collection_name_invalid`.
 pub(super) fn check_names(top: &TopLevel<'_>) -> Result<()> {

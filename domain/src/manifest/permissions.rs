@@ -36,6 +36,8 @@ const DELETE: Rule = Rule { name: "delete", required: true, may_be_empty: false,
 const COUNT_READ: Rule =
     Rule { name: "countRead", required: false, may_be_empty: true, row_scoped: false };
 
+/// Reads the five lists of every collection.
+///
 /// # Errors
 /// `permission_role_invalid`.
 pub(super) fn parse<'a>(

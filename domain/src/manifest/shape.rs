@@ -188,6 +188,8 @@ fn known_members(value: &Value, path: &str, known: &[&str], violations: &mut Vio
     let _ = Members::open(value, path.to_owned(), known, violations);
 }
 
+/// Reads what the page may ask of the device.
+///
 /// # Errors
 /// `capability_invalid`: an entry outside the three, or twice.
 pub(super) fn capabilities(top: &TopLevel<'_>) -> Result<Vec<Capability>> {

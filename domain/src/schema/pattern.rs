@@ -187,6 +187,8 @@ fn too_slow() -> String {
     "makes matching the schema's patterns take too long: begin it with ^, or repeat less".to_owned()
 }
 
+/// How many bytes a pattern takes when it is compiled.
+///
 /// # Errors
 /// Says whose bytes do not suffice: those of a schema, or those of all that is tried.
 fn compiled_bytes(translated: &str, trials: &mut Trials) -> Result<usize, String> {

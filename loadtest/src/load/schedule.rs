@@ -18,7 +18,7 @@ pub enum Take {
     Done,
 }
 
-/// A timetable. One thread's share of it: every `stride`-th request.
+/// A timetable. One thread's share of it: every request whose number leaves the same rest.
 #[derive(Debug)]
 pub struct Schedule {
     interval_s: f64,

@@ -69,23 +69,23 @@ fn is_shared(response: &HeaderMap) -> bool {
         .any(|directive| directive.trim().eq_ignore_ascii_case("public"))
 }
 
-/// The cookie that the page before a sign-in by a mailed link gives: it shows that a browser keeps any, and
-/// tells that browser again.
-const PROBE: Cookie<'static> =
-    Cookie { name: "service_probe", path: "/v1/auth/verify", https: false };
+/// The name of the cookie that the page before a sign-in by a mailed link gives: it shows that a browser
+/// keeps any, and tells that browser again.
+const PROBE: &str = "service_probe";
 /// Seconds that a browser holds it; it is given anew with each page.
 const PROBE_TTL_S: i64 = 86_400;
 
 /// Gives the browser a cookie that it is to bring along when it signs in.
-pub fn probe(headers: &mut HeaderMap) {
+pub fn probe(headers: &mut HeaderMap, https: bool) {
     let secret = Secret::generate(SecretKind::SignIn, &mut rand::rng());
-    PROBE.set(headers, secret.expose(), PROBE_TTL_S);
+    let cookie = Cookie { name: PROBE, path: "/v1/auth/verify", https };
+    cookie.set(headers, secret.expose(), PROBE_TTL_S);
 }
 
 /// The cookie as the browser brings it along.
 #[must_use]
 pub fn probed(request: &HeaderMap) -> Option<&str> {
-    cookie::read(request, PROBE.name)
+    cookie::read(request, PROBE)
 }
 
 /// Whether the browser brings no cookie at all, though it comes from a page that gave it one.

@@ -37,6 +37,8 @@ impl Operators {
         }
     }
 
+    /// Checks that a request comes from an operator.
+    ///
     /// # Errors
     /// `unauthorized`, `forbidden`.
     pub(super) fn check(&self, headers: &HeaderMap, path: &str) -> Result<()> {

@@ -59,7 +59,7 @@ pub struct Line<'a> {
 /// An event stream, until it is dropped with its answer's body: then it has a line.
 #[derive(Debug)]
 pub(super) struct Streaming {
-    /// Where.
+    /// Gets the line.
     pub(super) log: Arc<RequestLog>,
     /// As echoed.
     pub(super) request_id: HeaderValue,

@@ -23,9 +23,10 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 
 /// Moves an app to the trash.
 ///
-/// It can be restored until its `purge_at`. Doing it again answers the same. When somebody else than its
-/// owner does it, the owner is told by mail. The trash has room for as many apps as the account may have, and for
-/// 100 at least; what is beyond counts among the account's apps until it is purged.
+/// It can be restored until its `purge_at`. Doing it again answers the same. When somebody else
+/// than its owner does it, the owner is told by mail. The trash has room for as many apps as the
+/// account may have, and for 100 at least; what is beyond counts among the account's apps until it
+/// is purged.
 #[utoipa::path(
     delete, path = "/v1/apps/{id}", tag = "Apps",
     responses((status = 204, description = "It is in the trash")),

@@ -24,10 +24,10 @@ pub struct Rehearsal {
     /// What it would break; with any of these, the deploy needs `force`.
     #[schema(value_type = Vec<BreakRecord>)]
     pub breaks: Vec<Break>,
-    /// What is accepted and may not do what was meant: rules that do not run yet, keywords that JSON
-    /// Schema does not know, a schema that no row fits, so many origins that proxies may refuse the
-    /// head, a visibility that the manifest changes, files that a new list of assets lacks, rows that stay detached, roles that somebody
-    /// has and that are not declared any more.
+    /// What is accepted and may not do what was meant: rules that do not run yet, keywords that
+    /// JSON Schema does not know, a schema that no row fits, so many origins that proxies may
+    /// refuse the head, a visibility that the manifest changes, files that a new list of assets
+    /// lacks, rows that stay detached, roles that somebody has and that are not declared any more.
     pub warnings: Vec<WarningBody>,
     /// What changes in who can see and do what.
     #[schema(value_type = ExposureDifferenceRecord)]

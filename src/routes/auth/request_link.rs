@@ -69,7 +69,8 @@ pub async fn request_link(
     Ok((StatusCode::ACCEPTED, Json(answer)))
 }
 
-/// Makes a link and mails it, as somebody at `address` asks. Its address comes from the settings, whatever the request says.
+/// Makes a link and mails it, as somebody at `address` asks. Its address comes from the settings,
+/// whatever the request says.
 pub(crate) async fn send(
     state: &Shared,
     address: IpAddr,

@@ -34,11 +34,11 @@ pub struct Verify {
 
 /// Signs in by a mailed link.
 ///
-/// The link is spent by the first GET; the browser that sent it may send it again within a minute, as a
-/// double click does, and gets another session in place of the first. HEAD and a browser's prefetch spend nothing, nor does a browser
-/// that another origin led here (`Sec-Fetch-Site`): nobody is to be signed in to an account that
-/// somebody else chose, so it is asked first. A browser that keeps no cookies of the site is told so, and
-/// spends nothing either.
+/// The link is spent by the first GET; the browser that sent it may send it again within a minute,
+/// as a double click does, and gets another session in place of the first. HEAD and a browser's
+/// prefetch spend nothing, nor does a browser that another origin led here (`Sec-Fetch-Site`):
+/// nobody is to be signed in to an account that somebody else chose, so it is asked first. A
+/// browser that keeps no cookies of the site is told so, and spends nothing either.
 #[utoipa::path(
     get, path = "/v1/auth/verify", tag = "Sign-in", params(Verify),
     responses(

@@ -22,8 +22,8 @@ pub const ERRORS: &[ErrorCode] =
 
 /// Reads a row
 ///
-/// Its `ETag` is its version and when it was written. An absent row, one in the trash and one you may not see answer
-/// alike. `include_deleted` is the owner's (`forbidden`).
+/// Its `ETag` is its version and when it was written. An absent row, one in the trash and one you
+/// may not see answer alike. `include_deleted` is the owner's (`forbidden`).
 #[utoipa::path(
     get,
     path = "/v1/apps/{id}/collections/{name}/{key}",

@@ -151,7 +151,8 @@ pub(crate) struct FeedRecord {
 
 /// One event as the caller may see it now.
 ///
-/// The types, and the `data` of each: `row.created`, `row.updated` and `row.restored` the row's content, if it is there still;
+/// The types, and the `data` of each: `row.created`, `row.updated` and `row.restored` the row's
+/// content, if it is there still;
 /// `row.deleted`, `row.purged` and `row.hidden` (the row left your sight) none.
 /// `app.deployed` `{version}`.
 /// `app.updated` one of `{visibility, timezone, org_id}` (the settings as they are now),

@@ -27,7 +27,8 @@ pub const ERRORS: &[ErrorCode] = &[
 ///
 /// From the answer on the human is its owner: it and its rows count for the human's account, which
 /// must have room for them. Its preview links have ended, and what `comes_with` told of has not.
-/// `unrestricted` is off from then on, whatever it was. Of any number of acceptances and a withdrawal at once, one wins.
+/// `unrestricted` is off from then on, whatever it was. Of any number of acceptances and a
+/// withdrawal at once, one wins.
 #[utoipa::path(
     post, path = "/v1/self/transfers/{id}/accept", tag = "Transfers", request_body = Option<Nothing>,
     responses((status = 200, description = "The app", body = AppRecordBody)),

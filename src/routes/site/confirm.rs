@@ -39,7 +39,7 @@ pub async fn page(
     let shell = frame(&state, visitor(&state, &headers)?)?;
     let page = ConfirmPage { shell, token: query.token, address };
     let mut response = show(&state, StatusCode::OK, &page)?;
-    cookie::session::probe(response.headers_mut());
+    cookie::session::probe(response.headers_mut(), state.is_https());
     Ok(response)
 }
 

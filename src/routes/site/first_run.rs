@@ -3,7 +3,7 @@
 //! is claimed with the human's code, deploys the example.
 
 use askama::Template;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -23,6 +23,7 @@ use super::{
 use crate::{
     demo::GUESTBOOK,
     error::{ApiError, ApiResult},
+    http::params::PageQuery,
     routes::register,
 };
 
@@ -86,12 +87,19 @@ struct NewApp {
     url: String,
 }
 
-/// The steps alone, for the page that waits for them.
-pub async fn steps(context: PageContext) -> Response {
-    context.answer(look(&context).await)
+/// How far the steps are that the page shows; it asks only as long as there is no app.
+#[derive(Deserialize)]
+pub struct Shown {
+    agent: Option<bool>,
 }
 
-async fn look(context: &PageContext) -> ApiResult<Response> {
+/// The steps alone, for the page that waits for them; nothing while they are as the page shows them, so
+/// that nobody loses what they have selected there.
+pub async fn steps(context: PageContext, PageQuery(shown): PageQuery<Shown>) -> Response {
+    context.answer(look(&context, &shown).await)
+}
+
+async fn look(context: &PageContext, shown: &Shown) -> ApiResult<Response> {
     if !context.is_for_script() {
         // Typed, or come back to: the page that the steps stand on.
         return Ok(see_other("/")?);
@@ -104,6 +112,9 @@ async fn look(context: &PageContext) -> ApiResult<Response> {
     // Apps of others that it was let into are not what the steps lead to.
     let app = apps.items.into_iter().find(App::is_own);
     let steps = Steps { agent: !agents.items.is_empty(), app };
+    if steps.app.is_none() && shown.agent == Some(steps.agent) {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
     Ok(context.page(StatusCode::OK, &steps)?)
 }
 

@@ -69,6 +69,7 @@ struct ComesWith {
     share_link: bool,
     custom_domains: Count,
     migration_mode: Migration,
+    leaves_organization: bool,
 }
 
 impl ComesWith {

@@ -77,7 +77,7 @@ impl OfferedBy {
     }
 }
 
-/// What goes over with an offered app. Preview links are not among it: they end.
+/// What goes over with an offered app, and what does not. Preview links never do: they end.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 pub struct ComesWith {
     /// Members, without the one that it is offered to.
@@ -92,6 +92,8 @@ pub struct ComesWith {
     pub custom_domains: u64,
     /// Migration mode, which goes on until its time is over.
     pub migration_mode: MigrationModeBody,
+    /// Whether it leaves an organization, whose admins act for it no more.
+    pub leaves_organization: bool,
 }
 
 impl ComesWith {
@@ -104,6 +106,7 @@ impl ComesWith {
             share_link: offer.record.share.is_some(),
             custom_domains: domains,
             migration_mode: MigrationModeBody::of(&offer.record, state.clock.now()),
+            leaves_organization: offer.record.org.is_some(),
         }
     }
 }

@@ -84,8 +84,8 @@ pub struct SeriesBody {
 
 /// Shows what the account's apps used over time.
 ///
-/// Days, hours and months are those of UTC; by hour `days` is 31 at most. As in `GET /v1/self/usage`, an app counts while it is
-/// the account's own.
+/// Days, hours and months are those of UTC; by hour `days` is 31 at most. As in `GET
+/// /v1/self/usage`, an app counts while it is the account's own.
 #[utoipa::path(
     get, path = "/v1/self/usage/series", tag = "Account", params(Query),
     responses((status = 200, description = "A series and the month", body = SeriesBody)),

@@ -17,7 +17,7 @@ pub const CHUNK: u32 = 1_000;
 /// overwritten, and on SQLite every commit waits for it.
 const CHUNK_BYTES: i64 = 4 << 20;
 
-/// An app whose time in the trash is over.
+/// An app whose time in the trash is over, or that is being destroyed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DueApp {
     /// The app.
@@ -50,15 +50,17 @@ pub async fn due(
     .await
 }
 
-/// Apps that are marked and not yet gone.
+/// Apps that are marked and not yet gone, in the order of [`due`], behind `after`, at most `limit`.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn marked(db: &Db, limit: u32) -> Result<Vec<AppId>> {
-    db.column(
-        "select id from apps where purge_at is not null and status = 3
-         order by purge_at limit $1",
-        args![limit],
+pub async fn marked(db: &Db, after: Option<DueApp>, limit: u32) -> Result<Vec<DueApp>> {
+    let (since, after) = oldest_first(after.map(|due| (due.purge_at, due.app)));
+    db.all(
+        "select id, purge_at from apps
+         where status = 3 and purge_at is not null and (+purge_at, id) > ($1, $2)
+         order by purge_at, id limit $3",
+        args![since, after, limit],
     )
     .await
 }

@@ -142,7 +142,7 @@ impl Assembly {
         (self.loaded.rows, self.loaded.tombstones, self.loaded.poison) = rows.into_parts();
     }
 
-    pub(super) fn budget(&mut self, columns: &impl ReadColumns) -> Result<()> {
+    pub(super) fn budget(&mut self, columns: &impl ReadColumns) {
         let read = || -> Read<BudgetRecord> {
             Ok(BudgetRecord {
                 collection: columns.get(0)?,
@@ -151,39 +151,35 @@ impl Assembly {
                 count: columns.get(3)?,
             })
         };
-        let budget = read().map_err(|why| StorageError::corrupt("write budget", why))?;
-        self.loaded.budgets.push(budget);
-        Ok(())
+        self.loaded.budgets.extend(self.readable("write budget", read()));
     }
 
-    pub(super) fn challenge(&mut self, columns: &impl ReadColumns) -> Result<()> {
+    pub(super) fn challenge(&mut self, columns: &impl ReadColumns) {
         let read = || -> Read<SpentChallenge> {
             Ok(SpentChallenge { id: columns.get(0)?, expires_at: columns.get(1)? })
         };
-        let spent = read().map_err(|why| StorageError::corrupt("spent challenge", why))?;
-        self.loaded.spent_challenges.push(spent);
-        Ok(())
+        self.loaded.spent_challenges.extend(self.readable("spent challenge", read()));
     }
 
     pub(super) fn member(&mut self, columns: &impl ReadColumns) {
         let read = Member::from_columns(columns);
-        self.loaded.access.members.extend(self.given("member", read));
+        self.loaded.access.members.extend(self.readable("member", read));
     }
 
     pub(super) fn grant(&mut self, columns: &impl ReadColumns) {
         let read = Grant::from_columns(columns);
-        self.loaded.access.grants.extend(self.given("grant", read));
+        self.loaded.access.grants.extend(self.readable("grant", read));
     }
 
     pub(super) fn preview(&mut self, columns: &impl ReadColumns) {
         let read = Preview::from_columns(columns);
-        self.loaded.access.previews.extend(self.given("preview", read));
+        self.loaded.access.previews.extend(self.readable("preview", read));
     }
 
     /// A credential with its first token, or the next token of the credential before.
     pub(super) fn credential(&mut self, columns: &impl ReadColumns) {
         let read = || Ok((Credential::from_columns(columns)?, credentials::token(columns, 8)?));
-        let Some((credential, token)) = self.given("credential", read()) else { return };
+        let Some((credential, token)) = self.readable("credential", read()) else { return };
         let known = &mut self.loaded.access.credentials;
         match known.last_mut().filter(|last| last.id == credential.id) {
             Some(last) => last.tokens.push(token),
@@ -191,10 +187,11 @@ impl Assembly {
         }
     }
 
-    /// What gives rights and cannot be read gives none.
-    fn given<T>(&self, what: &'static str, read: Read<T>) -> Option<T> {
+    /// What can be read. Anything else is left out, so that the app is there all the same: what gives
+    /// rights gives none then, and a day's budget begins anew.
+    fn readable<T>(&self, what: &'static str, read: Read<T>) -> Option<T> {
         read.inspect_err(|why| {
-            tracing::error!(app.id = %self.app, what, why, "a stored permission cannot be read");
+            tracing::error!(app.id = %self.app, what, why, "a stored record cannot be read");
         })
         .ok()
     }

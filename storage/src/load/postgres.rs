@@ -82,10 +82,10 @@ async fn snapshot(
     }
     assembly.rows(read);
     for row in fetch(connection, assemble::BUDGETS, id, Some(first_day(options))).await? {
-        assembly.budget(&row)?;
+        assembly.budget(&row);
     }
     for row in fetch(connection, assemble::CHALLENGES, id, Some(options.now.0)).await? {
-        assembly.challenge(&row)?;
+        assembly.challenge(&row);
     }
     for row in fetch(connection, assemble::MEMBERS, id, None).await? {
         assembly.member(&row);

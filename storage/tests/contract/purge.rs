@@ -70,10 +70,12 @@ contract! {
         assert_eq!(due(None, later, 10).await, [before, id, behind]);
         assert_eq!(due(None, later, 2).await, [before, id]);
         assert_eq!(due(None, later, 0).await, []);
-        assert_eq!(purge::marked(db, 10).await.unwrap(), []);
+        assert_eq!(purge::marked(db, None, 10).await.unwrap(), []);
         mark(db, id).await;
         assert_eq!(due(None, later, 10).await, [before, behind]);
-        assert_eq!(purge::marked(db, 10).await.unwrap(), [id]);
+        let marked = purge::marked(db, None, 10).await.unwrap();
+        assert_eq!(marked.iter().map(|due| due.app).collect::<Vec<_>>(), [id]);
+        assert_eq!(purge::marked(db, Some(marked[0]), 10).await.unwrap(), []);
     }
 
     async fn an_app_that_is_not_marked_is_not_touched(test: &TestDb) {

@@ -13,6 +13,7 @@ use rookery_storage::{
     Db,
     apps::{self, AppHead, purge},
     commit::{AppWrite, Outcome, RowState, Totals},
+    faults,
     load::{LoadOptions, LoadedRows, load_app},
 };
 
@@ -172,6 +173,18 @@ contract! {
             .collect();
         let expected = [("bad", 5), ("lost", 6), ("worse", 12)];
         assert_eq!(poison, expected.map(|(key, bytes)| (ENTRIES, key, 1, bytes)));
+    }
+
+    async fn a_budget_that_cannot_be_read_begins_anew_and_the_app_starts(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        let draft = Draft::new(app, 1).create(row("a", "{}")).extras(1);
+        assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+        assert_eq!(load(&test.db, app).await.budgets.len(), 1);
+        assert!(faults::damage::budgets(&test.db, app).await.unwrap());
+        let loaded = load(&test.db, app).await;
+        assert_eq!((loaded.budgets.len(), loaded.spent_challenges.len()), (0, 1));
+        assert_eq!(keys(&loaded), ["a"]);
     }
 
     async fn what_two_threads_share_is_loaded_as_by_one(test: &TestDb) {

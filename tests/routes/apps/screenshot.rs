@@ -265,6 +265,20 @@ async fn a_real_browser_takes_it_and_reaches_nothing_but_the_app() {
     assert_eq!(picture(&server, &owner, &private, "").await.pixels[0], [255, 255, 0]);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_asks_without_end_is_taken_as_it_is() {
+    let Some(program) = chromium() else { return };
+    let server = browsing(&program).start().await;
+    let owner = server.owner("ann").await;
+    let html = "<!doctype html><body style='margin:0;background:#00f'><script>
+        const ask = () => fetch('/s/session').finally(() => setTimeout(ask, 50));
+        ask();
+        </script>";
+    let app = server.deploy(&owner, json!({"html": html, "visibility": "public"})).await;
+    let taken = picture(&server, &owner, &app, "").await;
+    assert_eq!((taken.pixels[0], &*taken.source), ([0, 0, 255], "browser"));
+}
+
 #[tokio::test]
 async fn a_browser_that_fails_leaves_a_drawn_picture() {
     let folder = tempfile::tempdir().expect("a folder");

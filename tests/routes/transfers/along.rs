@@ -43,6 +43,7 @@ async fn an_offer_counts_what_comes_along_and_previews_end_with_it() {
     let comes = json!({
         "members": 2, "grant_links": 1, "service_credentials": 1, "share_link": false,
         "custom_domains": 0, "migration_mode": {"on": false, "until": null},
+        "leaves_organization": false,
     });
     assert_eq!(offer["comes_with"], comes);
     assert_eq!(server.offered(&bob).await[0]["comes_with"], comes);
@@ -80,6 +81,8 @@ async fn an_offer_tells_of_the_share_link_domains_and_migration_mode() {
     let on = json!({"on": true, "ttl_minutes": 5});
     let mode = server.tell(&ada, POST, &format!("{app}/migration-mode"), on).await.expect(200);
     server.see(&ada.human, &site).await.says("Migration mode stays on until");
+    let org = server.tell(&ada, POST, "/v1/orgs", json!({"name": "Rooks"})).await.expect(201);
+    server.tell(&ada, PATCH, &app, json!({"org_id": org["id"]})).await.expect(200);
     // The one that it is offered to is a member now, and will be none.
     for member in [&bob.human.email, "carol@example.org"] {
         server
@@ -91,10 +94,12 @@ async fn an_offer_tells_of_the_share_link_domains_and_migration_mode() {
     let comes = json!({
         "members": 1, "grant_links": 0, "service_credentials": 0, "share_link": true,
         "custom_domains": 1, "migration_mode": mode["migration_mode"],
+        "leaves_organization": true,
     });
     assert_eq!(offer["comes_with"], comes);
     assert_eq!(server.offered(&bob).await[0]["comes_with"], comes);
     let page = server.see(&bob.human, "/transfers").await;
+    page.says("Preview links end, and it leaves its organization.");
     page.says("1 member.").says("Whoever has its share link still gets in, the former owner too");
     page.says("It comes with 1 custom domain.").says("Migration mode is on until");
     server.decide(&bob, &offer, "accept").await.expect(200);

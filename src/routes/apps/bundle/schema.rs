@@ -58,10 +58,10 @@ pub struct DeployBody {
     manifest: Option<AnyObject>,
     /// The files beside the document.
     assets: Option<Vec<AssetBody>>,
-    /// The slug: 3 to 63 of `a-z`, `0-9` and inner hyphens, of which none are third and fourth, and no word of
-    /// the service's own; for an app
-    /// that is not `link` only. Drawn when left out. That of a purged app is free to the account that owned it
-    /// last, and taken to every other.
+    /// The slug: 3 to 63 lower-case letters, digits and hyphens, which neither begins nor ends with a
+    /// hyphen, has no two of them as its third and fourth character, and is no word of the service's
+    /// own. An app whose visibility is `link` takes none. Drawn when left out. The slug of a purged app
+    /// is free for the account that owned it last, and taken for every other.
     slug: Option<String>,
     /// Who reaches the page: `private` unless the manifest says otherwise.
     visibility: Option<VisibilityBody>,
@@ -105,10 +105,10 @@ pub(in crate::routes::apps) struct DeployForm {
     /// app's address.
     #[schema(required = false)]
     assets: Vec<FileBytes>,
-    /// The slug: 3 to 63 of `a-z`, `0-9` and inner hyphens, of which none are third and fourth, and no word of
-    /// the service's own; for an app
-    /// that is not `link` only. Drawn when left out. That of a purged app is free to the account that owned it
-    /// last, and taken to every other.
+    /// The slug: 3 to 63 lower-case letters, digits and hyphens, which neither begins nor ends with a
+    /// hyphen, has no two of them as its third and fourth character, and is no word of the service's
+    /// own. An app whose visibility is `link` takes none. Drawn when left out. The slug of a purged app
+    /// is free for the account that owned it last, and taken for every other.
     #[schema(required = false)]
     slug: String,
     /// Who reaches the page: `private` unless the manifest says otherwise.

@@ -47,8 +47,8 @@ fn made_before(first: &StoredResponse) -> Result<u32, Error> {
     serde_json::from_str(&first.body).map_err(|_| Error::internal())
 }
 
-/// Goes back, once for this form. No route of the API does this, so the page names the permission that a deploy's
-/// route would: the owner, from the site's own origin.
+/// Goes back, once for this form. No route of the API does this, so the page names the permission
+/// that a deploy's route would: the owner, from the site's own origin.
 pub async fn submit(
     owner: Result<AppOwner, ApiError>,
     Path((id, number)): Path<(String, String)>,
