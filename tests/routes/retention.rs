@@ -3,10 +3,10 @@
 use reqwest::Method;
 use rookery_actors::WorkerKind;
 use rookery_domain::{ErrorCode, time::DAY_S};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::rows::{OWNER, Rows, STRANGER};
-use crate::harness::Answer;
+use crate::harness::{Answer, TestServer};
 
 #[tokio::test]
 async fn the_owner_overrides_the_author_axis_by_axis() {
@@ -93,4 +93,43 @@ async fn a_change_is_in_the_feed_and_survives_a_restart() {
     assert_eq!(events[0]["data"]["retention"]["collection"], "kept");
     let rows = rows.restart().await;
     assert_eq!(rows.get("kept/retention").await.expect(200), set);
+}
+
+#[tokio::test]
+async fn a_deploy_says_how_many_rows_its_bounds_take() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let lists = json!({"read": ["owner"], "write": ["owner"], "delete": ["owner"]});
+    let kept = |bounds: Value| {
+        let kept = json!({"permissions": lists, "retention": bounds});
+        json!({"html": "<h1>Kept</h1>", "manifest": {"collections": {"kept": kept}}})
+    };
+    let seeds = json!({"kept": [{"data": {}}, {"data": {}}, {"data": {}}, {"data": {}}]});
+    let mut body = kept(json!({}));
+    body["input_data"] = seeds;
+    let app = server.deploy(&owner, body).await;
+    let warned = async |query: &str, bounds: Value| {
+        let path = app.path(&format!("/versions{query}"));
+        let answer = server.send(Method::POST, &owner, &path, &kept(bounds)).await;
+        let told = answer.json()["warnings"].clone();
+        told.as_array().expect("warnings").clone()
+    };
+    let of = |rows: u32| {
+        let message = format!(
+            "rows beyond these bounds, which the next pruning moves to the trash, the oldest first: {rows}"
+        );
+        vec![json!({"path": "/collections/kept/retention", "message": message})]
+    };
+    assert_eq!(warned("?dry_run=true", json!({"maxRows": 1})).await, of(3));
+    assert_eq!(warned("", json!({"maxRows": 4})).await, [Value::Null; 0]);
+    assert_eq!(warned("", json!({"maxRows": 3})).await, of(1));
+    assert_eq!(warned("", json!({"maxRows": 3, "maxAgeDays": 9})).await, [Value::Null; 0]);
+    assert_eq!(warned("", json!({"maxRows": 1})).await, of(3));
+    let back = server.get_as(&owner, &app.path("/collections/kept/retention")).await;
+    assert_eq!(back.expect(200)["prune"]["rows"], 3);
+    // What the owner has set is in force whatever the author declares.
+    let own = json!({"max_rows": 4});
+    let path = app.path("/collections/kept/retention");
+    server.send(Method::PATCH, &owner, &path, &own).await.expect(200);
+    assert_eq!(warned("?dry_run=true", json!({"maxRows": 1})).await, [Value::Null; 0]);
 }

@@ -6,7 +6,7 @@ use rookery_domain::{ErrorCode, time::DAY_S};
 use serde_json::{Value, json};
 
 use super::rows::{OWNER, Rows};
-use crate::harness::{Answer, TestServer, keys};
+use crate::harness::{Answer, TestServer, apps::guestbook, keys};
 
 /// An app of 1,000 bytes, which has room for as many in its trash.
 async fn small() -> Rows {
@@ -43,6 +43,34 @@ async fn throw_away(rows: &Rows, keys: impl IntoIterator<Item = &str>) {
         rows.delete(&format!("entries/{key}")).await.expect(200);
         rows.pass_seconds(1);
     }
+}
+
+#[tokio::test]
+async fn a_row_that_has_outgrown_its_schema_comes_back_when_it_fits_again() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let body = |entry: Value| {
+        let mut manifest = guestbook();
+        manifest["$defs"]["Entry"] = entry;
+        manifest["collections"]["entries"]["schema"] = json!({"$ref": "#/$defs/Entry"});
+        json!({"html": "<h1>Notes</h1>", "manifest": manifest, "force": true})
+    };
+    let (open, strict) = (json!({"type": "object"}), json!({"type": "object", "required": ["n"]}));
+    let app = server.deploy(&owner, json!({"manifest": body(open.clone())["manifest"]})).await;
+    let send = async |method, path: &str, body: Value| {
+        server.send(method, &owner, &app.path(path), &body).await
+    };
+    let row = json!({"key": "k", "data": {}});
+    send(Method::POST, "/collections/entries", row).await.expect(201);
+    let gone = server.call(Method::DELETE, &app.path("/collections/entries/k"), &owner);
+    Answer::of(gone).await.expect(200);
+    send(Method::POST, "/versions", body(strict)).await.expect(201);
+    let restore = "/collections/entries/k/restore";
+    let refused = send(Method::POST, restore, json!({})).await;
+    let error = refused.error_of_its_own(ErrorCode::RowSchemaViolation);
+    assert!(error["hint"].as_str().unwrap().contains("deploy a version whose schema it fits"));
+    send(Method::POST, "/versions", body(open)).await.expect(201);
+    send(Method::POST, restore, json!({})).await.expect(200);
 }
 
 #[tokio::test]

@@ -182,6 +182,42 @@ async fn who_may_not_read_is_shown_no_more_of_a_row_than_it_sent() {
 }
 
 #[tokio::test]
+async fn who_may_not_read_is_not_told_of_a_row_by_a_refusal() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    let mut strict = manifest();
+    strict["$defs"] = json!({"Ballot": {"type": "object", "if": {"required": ["closed"]},
+        "then": {"properties": {"closed": true}, "additionalProperties": false}}});
+    strict["collections"]["safe"]["schema"] = json!({"$ref": "#/$defs/Ballot"});
+    site.redeploy(strict).await;
+    site.row("safe", "k").await;
+    let secret = json!({"data": {"alice@example.org": 5}});
+    site.patch("/collections/safe/k", secret).await.expect(200);
+    let of = async |operations: Value| {
+        Service::of(&site, json!({"collections": ["safe"], "operations": operations})).await
+    };
+    let (blind, seeing) = (of(json!(["update"])).await, of(json!(["read", "update"])).await);
+    let long = "x".repeat(65_500);
+    for (data, code) in [
+        (json!({"closed": 1}), ErrorCode::RowSchemaViolation),
+        (json!({"long": long}), ErrorCode::PayloadTooLarge),
+    ] {
+        let body = json!({"data": data});
+        let told = blind.send(Method::PATCH, "safe/k", body.clone()).await;
+        let told = told.error_of_its_own(code);
+        assert_eq!(told["details"], Value::Null);
+        let message = told["message"].as_str().expect("a message");
+        assert!(message.starts_with("the row would") && !message.contains("alice"), "{message}");
+        assert!(!message.contains("655"), "{message}");
+        seeing.send(Method::PATCH, "safe/k", body).await.error(code);
+    }
+    // Of what it sends itself it is told.
+    let whole = json!({"data": {"closed": 1, "mine": 2}, "replace": true});
+    let refused = blind.send(Method::PATCH, "safe/k", whole).await;
+    assert!(refused.error(ErrorCode::RowSchemaViolation).to_string().contains("mine"));
+}
+
+#[tokio::test]
 async fn own_is_what_the_credential_itself_created() {
     let world = World::start().await;
     let site = world.site("private").await;

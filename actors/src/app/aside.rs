@@ -95,44 +95,43 @@ pub(crate) struct Limit {
     ends: Instant,
     /// What is said once it is over.
     too_long: fn() -> String,
+    /// And what can be done about it.
+    hint: &'static str,
 }
+
+/// What to do about rows whose schema takes long.
+const SEND_FEWER: &str = "Send fewer rows at a time, or declare a simpler schema. The same again helps where the service is busy.";
+/// What to do about a list that takes long.
+const ASK_FOR_LESS: &str = "Ask for fewer tests in its filter, or sort by created_at, which is the order that the rows are kept in. \
+     The same again helps where the service is busy.";
 
 impl Limit {
     /// That of a batch which begins now.
     pub(crate) fn of_batch() -> Self {
-        Self::from_now(BATCH_MAX, || {
+        Self::from_now(BATCH_MAX, SEND_FEWER, || {
             let seconds = BATCH_MAX.as_secs();
-            format!(
-                "deciding the rows of this batch takes more than {seconds} seconds: send fewer, or \
-                 declare a simpler schema"
-            )
+            format!("deciding the rows of this batch takes more than {seconds} seconds")
         })
     }
 
     /// That of a deployment which begins now.
     pub(crate) fn of_deploy() -> Self {
-        Self::from_now(DEPLOY_MAX, || {
+        Self::from_now(DEPLOY_MAX, SEND_FEWER, || {
             let seconds = DEPLOY_MAX.as_secs();
-            format!(
-                "checking these rows against their schema takes more than {seconds} seconds: send fewer, \
-                 or declare a simpler schema"
-            )
+            format!("checking these rows against their schema takes more than {seconds} seconds")
         })
     }
 
     /// That of a page of a list, which begins now.
     pub(crate) fn of_scan() -> Self {
-        Self::from_now(SCAN_MAX, || {
+        Self::from_now(SCAN_MAX, ASK_FOR_LESS, || {
             let seconds = SCAN_MAX.as_secs();
-            format!(
-                "reading this collection for the list takes more than {seconds} seconds: ask for \
-                 fewer tests in its filter"
-            )
+            format!("reading this collection for the list takes more than {seconds} seconds")
         })
     }
 
-    fn from_now(allowed: Duration, too_long: fn() -> String) -> Self {
-        Self { ends: Instant::now() + allowed, too_long }
+    fn from_now(allowed: Duration, hint: &'static str, too_long: fn() -> String) -> Self {
+        Self { ends: Instant::now() + allowed, too_long, hint }
     }
 
     /// To be asked before each row.
@@ -143,6 +142,6 @@ impl Limit {
         if Instant::now() < self.ends {
             return Ok(());
         }
-        Err(Error::unavailable((self.too_long)()))
+        Err(Error::unavailable((self.too_long)()).with_hint(self.hint))
     }
 }

@@ -8,10 +8,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use rookery_domain::{
-    Error, ErrorCode, Result,
+    Error, ErrorCode, Result, Timestamp,
     app::{AppRecord, ShareToken},
     compat::{self, Break, Failing, LiveRows},
     manifest::{self, Collection, Manifest, SchemaSource, Visibility, Warning},
+    retention,
     row::Row,
     schema::CompiledSchema,
 };
@@ -153,13 +154,14 @@ impl LiveRows for RowsToday<'_> {
 pub(crate) fn dry_run(
     root: &Root,
     plan: &DeployPlan,
+    now: Timestamp,
 ) -> Result<(DeployReport, Vec<CollectionState>)> {
     let limit = Limit::of_deploy();
     let unfit = unfit_rows(root, plan, limit)?;
     let breaks = breaks_of(root, plan, &unfit)?;
     let carried = carry_over(root, plan, &unfit, limit, |_, _| true)
         .map_err(|error| compat::refused_beside(error, &breaks))?;
-    Ok((report(root, plan, &carried, breaks), carried.collections))
+    Ok((report(root, plan, &carried, breaks, now), carried.collections))
 }
 
 /// What deploying `plan` does, to the deployer.
@@ -168,18 +170,38 @@ pub(super) fn report(
     plan: &DeployPlan,
     carried: &CarriedOver,
     breaks: Vec<Break>,
+    now: Timestamp,
 ) -> DeployReport {
     let current = root.record.visibility;
     let moved = plan.visibility.filter(|new| !plan.asks_visibility && *new != current);
     let moved = moved.map(|new| Warning::visibility(current, new));
     let crowded_out = manifest::crowded_out(&carried.crowded_out);
+    let outlived = outlived(root, &carried.collections, now);
+    let of_rows = moved.into_iter().chain(crowded_out).chain(outlived);
     DeployReport {
         version: root.record.version + 1,
         breaks,
         detached: carried.detach.len() as u64,
         reattached: carried.reattach.len() as u64,
-        warnings: plan.warnings.iter().cloned().chain(moved).chain(crowded_out).collect(),
+        warnings: plan.warnings.iter().cloned().chain(of_rows).collect(),
     }
+}
+
+/// What is to be said of the rows that pruning takes from `served` and would not have taken before.
+fn outlived(
+    root: &Root,
+    served: &[CollectionState],
+    now: Timestamp,
+) -> impl Iterator<Item = Warning> {
+    let due = move |state: &CollectionState| {
+        let bounds = retention::in_force(&state.decl, &root.record.retention);
+        let oldest_first = state.rows.iter().map(|row| row.created_at);
+        retention::rows_due(bounds, now, state.rows.len() as u64, oldest_first)
+    };
+    served.iter().filter_map(move |state| {
+        let (before, after) = (root.collection(&state.decl.name).map_or(0, due), due(state));
+        (after > before).then(|| Warning::outlived(&state.decl.name, after))
+    })
 }
 
 /// What `plan` breaks.

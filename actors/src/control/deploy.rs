@@ -309,8 +309,9 @@ impl Control {
     async fn rehearse(&self, app: &AppHandle, plan: &Arc<DeployPlan>) -> Result<Deployed> {
         let root = app.root().await?;
         let (plan, owner) = (plan.clone(), root.record.owner);
+        let now = self.env().clock.now();
         let rehearse = move || {
-            let (report, served) = deploy::dry_run(&root, &plan)?;
+            let (report, served) = deploy::dry_run(&root, &plan, now)?;
             let exposure = Some(advisories::change(&root, &plan, &served));
             let detail = AppDetail::of_root(&root);
             Ok(Deployed { exposure, ..Deployed::new(detail, &plan, report) })

@@ -124,6 +124,15 @@ impl Warning {
         Some(Self::new(path, message))
     }
 
+    /// So many live rows of `collection` are beyond the bounds that are in force from this deploy on.
+    #[must_use]
+    pub fn outlived(collection: &str, rows: u64) -> Self {
+        let message = format!(
+            "rows beyond these bounds, which the next pruning moves to the trash, the oldest first: {rows}"
+        );
+        Self::new(at(&at("/collections", collection), "retention"), message)
+    }
+
     /// Rows of `collection` fit again and stay detached.
     #[must_use]
     pub fn crowded_out(collection: &str, crowded: &CrowdedOut) -> Self {

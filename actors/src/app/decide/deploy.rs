@@ -47,7 +47,7 @@ impl Decision<'_> {
                 .tomb(collection, Digest::of(row.key()))
                 .is_some_and(|tomb| tomb.kind == TombKind::Detached && tomb.version == row.version)
         })?;
-        let report = report(root, plan, &carried, breaks);
+        let report = report(root, plan, &carried, breaks, self.now);
         self.serve(plan, carried);
         Ok(report)
     }

@@ -26,6 +26,10 @@ use crate::app::{
 /// What to do when a row that comes back meets a value that is another row's by now.
 const TAKEN: &str = "Change that value in the row that holds it, or delete that row; then restore.";
 
+/// What to do when a row that comes back does not fit the schema any more.
+const OUTGROWN: &str =
+    "A row in the trash cannot be changed: deploy a version whose schema it fits, then restore.";
+
 /// What to do about a row in the trash that is another version: an answer does not hold its content.
 const IN_TRASH: &str = "Read the row with include_deleted=true: its version is the one to name.";
 
@@ -85,7 +89,7 @@ impl Decision<'_> {
             return Ok(Reply::Stale);
         };
         let value = content.value();
-        self.check_schema(ix, &value)?;
+        self.check_schema(ix, &value).map_err(|misfit| misfit.with_hint(OUTGROWN))?;
         let forms = Forms::of(&decl.unique, &value);
         self.check_unique(ix, &decl, &forms, digest).map_err(|taken| taken.with_hint(TAKEN))?;
         self.check_quota(content.stored_bytes(), None)?;

@@ -29,6 +29,10 @@ use crate::app::{
 /// What to do about a key that a detached row holds, or one that cannot be read.
 const KEPT: &str = "Use another key. The app's owner may purge that row by its key, or deploy a version whose schema it fits, which serves it again.";
 
+/// What to do about a row that a credential may change and not read.
+const UNSEEN: &str =
+    "Send a whole row with `replace`, or use a credential that may read: it is told what is wrong.";
+
 impl Decision<'_> {
     /// Creates a row, or answers with the visible one at its key.
     pub(super) fn create(&mut self, ix: usize, item: NewRow) -> Result<RowReply> {
@@ -155,8 +159,13 @@ impl Decision<'_> {
         let who = self.standing.principal;
         patch::check_relations(decl, &old_value, data.value(), row.creator, who)?;
         let (data, value) = data.into_parts();
-        self.env.limits.check_row_data(&data)?;
-        self.check_schema(ix, &value)?;
+        let fits =
+            self.env.limits.check_row_data(&data).and_then(|()| self.check_schema(ix, &value));
+        fits.map_err(|refused| match replace {
+            // Nothing of the row that was is left in it.
+            true => refused,
+            false => self.told_of_refusal(decl, &row, refused),
+        })?;
         let bytes = (row.key().len() + data.len()) as u64;
         let forms = Forms::of(&decl.unique, &value);
         self.under_budget(decl, |decision| {
@@ -184,12 +193,28 @@ impl Decision<'_> {
     /// The row of an answer: to a credential that may not read it, with the data that it `sent` in
     /// place of the row's. Whoever else writes a row sees it.
     pub(super) fn told(&self, decl: &Collection, row: Arc<Row>, sent: &str) -> Arc<Row> {
-        let may_read =
-            || Access::new(&self.standing, decl).read(Some(Authorship::from(&*row))).is_ok();
-        if self.standing.allowlist.is_none() || may_read() {
-            return row;
+        if self.sees(decl, &row) { row } else { Arc::new(row.with_data(sent)) }
+    }
+
+    /// The refusal of what a row would have become: to a credential that may not read it, without what
+    /// that says of the row.
+    fn told_of_refusal(&self, decl: &Collection, row: &Row, refused: Error) -> Error {
+        if self.sees(decl, row) {
+            return refused;
         }
-        Arc::new(row.with_data(sent))
+        let message = match refused.code {
+            ErrorCode::RowSchemaViolation => {
+                format!("the row would not fit the schema of `{}`", decl.name)
+            }
+            _ => "the row would have more bytes than a row may hold".to_owned(),
+        };
+        Error::new(refused.code, message).with_hint(UNSEEN)
+    }
+
+    /// Whether whoever may write this row is shown it: credentials alone may not be.
+    fn sees(&self, decl: &Collection, row: &Row) -> bool {
+        self.standing.allowlist.is_none()
+            || Access::new(&self.standing, decl).read(Some(Authorship::from(row))).is_ok()
     }
 
     /// Spends one write of the collection's budget, if it has one and the caller is subject to it, and

@@ -55,8 +55,8 @@ pub(super) struct Rehearsal {
     changed: Vec<Change>,
     /// Roles that somebody has and that it does not declare.
     roles: Vec<String>,
-    /// Rows that stay set aside, since others hold their unique values.
-    crowded_out: Vec<String>,
+    /// Rows that stay set aside, since others hold their unique values, or that pruning will take.
+    rows: Vec<String>,
     /// Why it cannot be done at all.
     refused: Option<String>,
 }
@@ -229,8 +229,9 @@ impl Rehearsal {
         Self {
             on: Some(Expected::of(&deployed.detail.record)),
             roles: warnings(|path| path.starts_with("/roles/")),
-            crowded_out: warnings(|path| {
-                path.starts_with("/collections/") && path.ends_with("/unique")
+            rows: warnings(|path| {
+                let is_of_rows = path.ends_with("/unique") || path.ends_with("/retention");
+                path.starts_with("/collections/") && is_of_rows
             }),
             breaks: deployed.report.breaks,
             detached: deployed.report.detached,
