@@ -117,6 +117,8 @@ pub struct Server {
 
 /// The part of `server.drain_timeout_s` that running requests get.
 const REQUESTS_SHARE: f64 = 0.8;
+/// The part of it after which nothing is waited for any more: the process takes a moment to end.
+const CLOSING_SHARE: f64 = 0.95;
 /// For running requests on the operators' listener, once everything else has drained.
 const OPS_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -313,7 +315,7 @@ impl Server {
     pub async fn stop(self) {
         let (now, patience) = (Instant::now(), self.state.config.server.drain_timeout_s);
         let patience = Duration::from_secs(patience);
-        let end = now + patience;
+        let end = now + patience.mul_f64(CLOSING_SHARE);
         self.state.drain.cancel();
         self.state.rooms.runtime.end_polls();
         // A listener that panicked has nothing left to drain.
