@@ -1,7 +1,7 @@
 # Build: docker build -t rookery .
 # Run:   docker run -p 8080:8080 -v rookery-data:/data \
 #          -e ROOKERY__SERVER__PUBLIC_URL=https://rookery.example.org \
-#          -e ROOKERY__APPS_DOMAIN=apps.example.org \
+#          -e ROOKERY__APPS_DOMAIN=rookery-apps.example \
 #          -e ROOKERY__SERVER__TRUSTED_PROXIES=172.17.0.0/16 \
 #          -e SMTP_URL='smtp://mail.example.org?tls=required' \
 #          -e ROOKERY__MAIL__FROM='Rookery <rookery@example.org>' rookery

@@ -51,8 +51,8 @@ macro_rules! error_table {
 
 error_table! {
     AccountQuotaExceeded = "account_quota_exceeded", 409, false,
-        "The account has as many apps, rows or attachments as it may have.",
-        "Delete what is no longer needed, or ask the operator to raise the limit of the account.";
+        "The account has as many apps, rows, agents, organizations or custom domains as it may have; details.dimension says of what.",
+        "Purge apps, delete rows or remove domains that are no longer needed, or ask the operator to raise the limit of the account.";
     AgentNotClaimed = "agent_not_claimed", 403, false,
         "The agent has no human yet, and only a claimed agent deploys.",
         "Ask a human for a claim code and send it to POST /v1/agents/claim, then try again.";

@@ -224,6 +224,9 @@ pub(super) fn domains(config: &Config) -> Result<(), ConfigError> {
     if !resolver.is_empty() && resolver.parse::<std::net::SocketAddr>().is_err() {
         return fail("domains.resolver: must be an address with a port, such as 9.9.9.9:53");
     }
+    if !is_outside_address(&domains.api_url) || domains.api_url.ends_with('/') {
+        return fail("domains.api_url: must be an https address without a slash at the end");
+    }
     let set = [
         ("api_token", !domains.api_token.expose_secret().is_empty()),
         ("zone_id", !domains.zone_id.is_empty()),
@@ -240,9 +243,6 @@ pub(super) fn domains(config: &Config) -> Result<(), ConfigError> {
     }
     if !domains.zone_id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return fail("domains.zone_id: must be letters and digits");
-    }
-    if !is_outside_address(&domains.api_url) || domains.api_url.ends_with('/') {
-        return fail("domains.api_url: must be an https address without a slash at the end");
     }
     if !matches!(url::Host::parse(&domains.cname_target), Ok(url::Host::Domain(_))) {
         return fail("domains.cname_target: must be a DNS name");
