@@ -16,7 +16,10 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::{
     error::ApiError,
-    http::edge::route_table::{KnownRoutes, RouteTable},
+    http::edge::{
+        figures::Listener,
+        route_table::{KnownRoutes, RouteTable},
+    },
     openapi::{self, AtOrigin},
     operation,
     routes::{
@@ -433,10 +436,10 @@ impl Routes {
         self
     }
 
-    /// The router with its state, and the table of what it knows; answers are counted under
-    /// `name`.
+    /// The router with its state, and the table of what it knows; answers are counted
+    /// as those of `listener`.
     #[must_use]
-    pub fn into_table(self, name: &'static str, state: &AppState) -> RouteTable {
+    pub fn into_table(self, listener: Listener, state: &AppState) -> RouteTable {
         let pages = self.known.pages();
         let nothing_here = async move |method: Method, uri: Uri| match pages.meant(&method, &uri) {
             Some(page) => Redirect::permanent(&page).into_response(),
@@ -447,6 +450,6 @@ impl Routes {
             .fallback(nothing_here)
             .method_not_allowed_fallback(|| async { ApiError::unknown_verb() })
             .with_state(state.clone());
-        RouteTable::new(name, router, self.known)
+        RouteTable::new(listener, router, self.known)
     }
 }

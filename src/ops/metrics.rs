@@ -134,7 +134,7 @@ fn http(out: &mut Exposition, state: &State) {
     for routes in state.ops.http.routes() {
         for reading in routes.read() {
             let labels = [
-                ("listener", reading.listener),
+                ("listener", reading.listener.as_str()),
                 ("route", reading.route),
                 ("method", reading.method),
                 ("class", reading.class),

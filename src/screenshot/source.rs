@@ -18,7 +18,10 @@ use utoipa_axum::router::OpenApiRouter;
 
 use super::browser::{Answer, PageSource, Served};
 use crate::{
-    http::{client::RequestContext, edge::headers::open_to_strangers},
+    http::{
+        client::RequestContext,
+        edge::{figures::Listener, headers::open_to_strangers},
+    },
     router,
     routes::page,
     state::AppState,
@@ -47,7 +50,7 @@ pub(super) struct AppSource {
 
 impl AppSource {
     pub(super) fn new(state: &AppState, app: Arc<AppRecord>) -> Self {
-        let table = router::apps(OpenApiRouter::new()).0.into_table("screenshot", state);
+        let table = router::apps(OpenApiRouter::new()).0.into_table(Listener::Screenshot, state);
         Self {
             participants: table.handlers(),
             origin: state.app_origin(app.id, &app.slug),

@@ -30,7 +30,7 @@ use crate::{
         auth::Authenticator,
         body::budget::BodyBudget,
         client::country::Countries,
-        edge::{Edge, waiters::Waiters},
+        edge::{Edge, figures::Listener, waiters::Waiters},
     },
     idp::IdentityProvider,
     mail::{self, Mailer},
@@ -193,10 +193,10 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         drain,
         config,
     });
-    let site_table = routes.into_table("site", &state);
-    let apps_table = app_routes.into_table("app", &state);
+    let site_table = routes.into_table(Listener::Site, &state);
+    let apps_table = app_routes.into_table(Listener::App, &state);
     let site_edge = Edge::site(state.clone(), site_table, apps_table);
-    let ops_edge = Edge::ops(state.clone(), router::ops().0.into_table("ops", &state));
+    let ops_edge = Edge::ops(state.clone(), router::ops().0.into_table(Listener::Ops, &state));
     spawn_rounds(&state);
     close_what_is_left(&state).await;
     // Nothing can stop this start any more.

@@ -106,6 +106,8 @@ fn a_session_that_was_made_to_read_only_is_left_when_writes_are_taken_again() {
         until_async("it is refused", refused).await;
         let error = meta::set(&test.db, "k", "v").await.unwrap_err();
         assert!(error.to_string().contains("read-only"), "{error}");
+        let is_down = || writer.health().unreachable;
+        until("the writer knows it while nobody writes", is_down).await;
 
         let mut operator = PgConnection::connect(&database.url).await.unwrap();
         operator.execute("set default_transaction_read_only = off").await.unwrap();
@@ -113,7 +115,8 @@ fn a_session_that_was_made_to_read_only_is_left_when_writes_are_taken_again() {
             'alter database %I reset default_transaction_read_only', current_database());
         end $$";
         operator.execute(reset).await.unwrap();
-        until_async("it is written", async || create("a").await == Outcome::Committed).await;
+        until("the writer can write", || !is_down()).await;
+        assert_eq!(create("a").await, Outcome::Committed, "at once");
         let set = async || meta::set(&test.db, "k", "v").await.is_ok();
         until_async("an account is written", set).await;
     });

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use reqwest::{Method, StatusCode};
 use rookery::{
-    http::edge::figures::{HttpFigures, RouteFigures},
+    http::edge::figures::{HttpFigures, Listener, RouteFigures},
     ops::{overview::Overview, problems::problems},
 };
 use rookery_testkit::{until, until_async};
@@ -17,7 +17,7 @@ fn polls_that_are_held_say_nothing_of_how_long_answers_take() {
     let figures = HttpFigures::default();
     let changes = "/apps/{id}/data/{collection}/changes";
     let templates = ["/v1/apps/{id}/feed", "/s/feed", "/v1/apps/{id}", changes].map(str::to_owned);
-    let routes = Arc::new(RouteFigures::new("site", templates.into()));
+    let routes = Arc::new(RouteFigures::new(Listener::Site, templates.into()));
     figures.add(Arc::clone(&routes));
     for (route, seconds) in [(0, 25), (1, 60), (2, 1), (3, 25)] {
         let took = Duration::from_secs(seconds);

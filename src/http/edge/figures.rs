@@ -18,6 +18,8 @@ use rookery_domain::ErrorCode;
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "other"];
 /// Classes of statuses.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+/// The class of answers that tell of a failure of the service.
+const FAILED: &str = CLASSES[4];
 
 /// How the templates end of routes whose GET may be held until something happens: a long poll takes
 /// as long as its client lets it, which says nothing of the server.
@@ -25,11 +27,36 @@ const HELD: [&str; 2] = ["/feed", "/changes"];
 
 type Cell = OnceLock<Box<Histogram>>;
 
+/// The origins that are counted apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listener {
+    /// The site, with the API.
+    Site,
+    /// The origins of apps.
+    App,
+    /// The operators' own.
+    Ops,
+    /// An app's origin as the browser sees it that takes its picture.
+    Screenshot,
+}
+
+impl Listener {
+    /// What `/metrics` calls it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Site => "site",
+            Self::App => "app",
+            Self::Ops => "ops",
+            Self::Screenshot => "screenshot",
+        }
+    }
+}
+
 /// The answers of one kind of origin.
 #[derive(Debug)]
 pub struct RouteFigures {
-    /// `site`, `app` or `ops`.
-    listener: &'static str,
+    listener: Listener,
     /// The templates; the last one stands for paths that no route has.
     templates: Vec<String>,
     cells: Vec<[[Cell; CLASSES.len()]; METHODS.len()]>,
@@ -49,8 +76,8 @@ fn verb_number(method: &Method) -> usize {
 /// Durations of one kind of answers.
 #[derive(Debug, Clone)]
 pub struct RouteReading<'a> {
-    /// `site`, `app` or `ops`.
-    pub listener: &'static str,
+    /// Whose route it is.
+    pub listener: Listener,
     /// The route's template.
     pub route: &'a str,
     /// The verb.
@@ -71,7 +98,7 @@ impl RouteReading<'_> {
 impl RouteFigures {
     /// For answers of these routes.
     #[must_use]
-    pub fn new(listener: &'static str, mut templates: Vec<String>) -> Self {
+    pub fn new(listener: Listener, mut templates: Vec<String>) -> Self {
         templates.push("unknown".to_owned());
         let cells = templates.iter().map(|_| Default::default()).collect();
         Self { listener, templates, cells }
@@ -215,13 +242,13 @@ impl HttpFigures {
     #[must_use]
     pub fn totals(&self) -> HttpTotals {
         let mut totals = HttpTotals::default();
-        for routes in self.routes().iter().filter(|routes| routes.listener != "ops") {
+        for routes in self.routes().iter().filter(|routes| routes.listener != Listener::Ops) {
             for reading in routes.read() {
                 totals.count += reading.took.count();
                 if !reading.is_held() {
                     totals.took.add(&reading.took);
                 }
-                if reading.class == "5xx" {
+                if reading.class == FAILED {
                     totals.failed += reading.took.count();
                 }
             }

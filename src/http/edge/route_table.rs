@@ -15,7 +15,7 @@ use utoipa::openapi::{
     path::{Operation, ParameterIn},
 };
 
-use crate::http::edge::figures::RouteFigures;
+use crate::http::edge::figures::{Listener, RouteFigures};
 
 /// The routes of one kind of origin.
 #[derive(Debug)]
@@ -100,16 +100,16 @@ struct Takes {
 }
 
 impl RouteTable {
-    /// The routes of `handlers`, which are `known`, counted under `name`.
+    /// The routes of `handlers`, which are `known`, counted as those of `listener`.
     #[must_use]
-    pub fn new(name: &'static str, handlers: axum::Router, known: KnownRoutes) -> Self {
+    pub fn new(listener: Listener, handlers: axum::Router, known: KnownRoutes) -> Self {
         let templates = known.0.keys().cloned().collect();
         let mut router = Router::new();
         for (number, (path, methods)) in known.0.into_iter().enumerate() {
             // The same paths are in axum's router, which has refused what contradicts itself.
             let _ = router.insert(path, Route { number, methods });
         }
-        Self { handlers, router, figures: Arc::new(RouteFigures::new(name, templates)) }
+        Self { handlers, router, figures: Arc::new(RouteFigures::new(listener, templates)) }
     }
 
     /// The router, as cheap to clone as a pointer.

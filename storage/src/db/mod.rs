@@ -41,6 +41,7 @@ pub(crate) use args::{
 };
 pub use files::KEY_FILE;
 pub use postgres::PostgresDb;
+pub(crate) use postgres::check_writable;
 pub(crate) use soundness::Soundness;
 pub use sqlite::{APPLICATION_ID, DATABASE_FILE, LOCK_FILE, SqliteDb};
 pub(crate) use sqlite::{

@@ -293,7 +293,7 @@ async fn check_pooler(pool: &PgPool, other: &mut PgConnection) -> Result<()> {
 }
 
 /// Refuses a database that takes no writes: nothing could be migrated, and no app written to.
-async fn check_writable(connection: &mut PgConnection) -> Result<()> {
+pub(crate) async fn check_writable(connection: &mut PgConnection) -> Result<()> {
     let asked = "select pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'";
     let (is_standby, is_read_only): (bool, bool) =
         sqlx::query_as(asked).fetch_one(connection).await.map_err(|error| unreachable(&error))?;

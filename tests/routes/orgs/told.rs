@@ -24,7 +24,7 @@ async fn whoever_is_put_into_an_organization_is_mailed_who_did_it() {
     server.join(&org, &ada, &bob, "admin").await;
     server.join(&org, &ada, &cyd, "member").await;
     let page = format!("{}/orgs/{}", server.public_url(), id_of(&org));
-    for (who, may) in [(&bob, "You are an admin of it"), (&cyd, "You are a member of it")] {
+    for (who, may) in [(&bob, "As an admin of it you act"), (&cyd, "You are a member of it")] {
         let mails = told(&server, who).await;
         assert_eq!(mails.len(), 1, "{mails:?}");
         let (subject, text) = &mails[0];

@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     commit::Abort,
-    db::{PostgresDb, Silent},
+    db::{PostgresDb, Silent, check_writable},
     error::plain,
 };
 
@@ -149,14 +149,24 @@ impl Lane {
 
     /// Makes sure of the connection while nothing waits for it.
     async fn look(&mut self) {
-        match self.connection().await {
+        match self.writable().await {
             Ok(connection) => {
                 self.connection = Some(connection);
                 self.used = Instant::now();
                 self.note(Link::Up);
             }
-            Err(error) => self.is_unreachable(&error),
+            Err(why) => self.is_unreachable(why),
         }
+    }
+
+    /// A connection over which a commit can be made. One that was made while the database took no writes
+    /// stays so for its session, also when writes are taken again: it is dropped.
+    async fn writable(&mut self) -> Result<PgConnection, String> {
+        let mut connection = self.connection().await.map_err(|error| plain(&error))?;
+        let checked = timeout(CONNECT_TIMEOUT, check_writable(&mut connection)).await;
+        let checked = checked.map_err(|_| Silent::WHY.to_owned())?;
+        checked.map_err(|error| error.to_string())?;
+        Ok(connection)
     }
 
     fn note(&self, link: Link) {
@@ -167,11 +177,11 @@ impl Lane {
         });
     }
 
-    fn is_unreachable(&self, error: &sqlx::Error) {
+    fn is_unreachable(&self, why: String) {
         if !matches!(*self.queue(&self.shared).link().borrow(), Link::Down(_)) {
-            tracing::warn!(%error, "a part of the writer cannot reach the database");
+            tracing::warn!(error = why, "a part of the writer cannot reach the database");
         }
-        self.note(Link::Down(plain(error)));
+        self.note(Link::Down(why));
     }
 
     async fn commit(&mut self, batch: &mut Batch<'_>) -> Result<(), String> {
@@ -181,7 +191,7 @@ impl Lane {
         let connection = match self.connection().await {
             Ok(connection) => connection,
             Err(error) => {
-                self.is_unreachable(&error);
+                self.is_unreachable(plain(&error));
                 batch.stage = Stage::Aborted(Abort::Refused(error.to_string()));
                 return Ok(());
             }
