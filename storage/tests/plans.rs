@@ -27,7 +27,7 @@ const PLANS: [(&str, &str, &[&str]); 13] = [
     ),
     ("closing.rs", "select m.app_id, m.human", &["humans_closed", "INDEX members_human"]),
     ("apps/purge.rs", "purge_at <= $1", &["USING INDEX apps_purge (purge_at>? AND"]),
-    ("apps/purge.rs", "where status = 3 and purge_at is", &["USING INDEX apps_marked"]),
+    ("apps/purge.rs", "where status = 3 and (+purge_at", &["USING INDEX apps_marked"]),
     ("apps/room.rs", "in (0, 2)) < $2", &["COVERING INDEX apps_counted (owner=? AND status=?)"]),
     ("apps/room.rs", "id <> $3", &["COVERING INDEX apps_counted (owner=? AND status=?)"]),
     ("retention.rs", "from apps a", &["a USING INDEX apps_bounded (id>?)"]),

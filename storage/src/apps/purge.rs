@@ -57,9 +57,9 @@ pub async fn due(
 pub async fn marked(db: &Db, after: Option<DueApp>, limit: u32) -> Result<Vec<DueApp>> {
     let (since, after) = oldest_first(after.map(|due| (due.purge_at, due.app)));
     db.all(
-        "select id, purge_at from apps
-         where status = 3 and purge_at is not null and (+purge_at, id) > ($1, $2)
-         order by purge_at, id limit $3",
+        // There are few. The index of all apps that are due would lead SQLite past the others.
+        "select id, purge_at from apps where status = 3 and (+purge_at, id) > ($1, $2)
+         order by +purge_at, id limit $3",
         args![since, after, limit],
     )
     .await
