@@ -99,8 +99,11 @@ impl Words<'_> {
         if list.is_empty() {
             return "nobody".to_owned();
         }
-        let names: Vec<String> = list.iter().map(|subject| self.subject(subject)).collect();
-        names.join(", ")
+        // Members are named together with the owner.
+        let is_said =
+            |subject: &&Subject| **subject == Subject::Owner && list.contains(&Subject::Member);
+        let names = list.iter().filter(|subject| !is_said(subject));
+        names.map(|subject| self.subject(subject)).collect::<Vec<_>>().join(", ")
     }
 
     fn subject(&self, subject: &Subject) -> String {

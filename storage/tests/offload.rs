@@ -161,3 +161,31 @@ async fn no_more_jobs_run_at_once_than_there_are_permits_and_each_one_runs() {
     assert_eq!(panicked.map(|()| "ended").expect_err("it panicked").code, ErrorCode::Internal);
     assert_eq!(all(&offload).len(), permits);
 }
+
+#[tokio::test]
+async fn askers_of_one_name_take_turns_within_it() {
+    let offload = Offload::new(PATIENCE);
+    let mut held = all(&offload);
+    let waits = |asker: &'static str| {
+        let mut permit = Box::pin(offload.permit_for("owner", asker));
+        assert!((&mut permit).now_or_never().is_none(), "{asker} got a permit at once");
+        (asker, permit)
+    };
+    let crowd = ["stranger"; 50].into_iter().chain(["owner", "guest", "guest"]);
+    let mut line: Vec<_> = crowd.map(waits).collect();
+    // Whoever leaves counts for no turn.
+    line.pop();
+    let mut order = Vec::new();
+    for _ in 0..5 {
+        drop(held.pop());
+        let came = line.iter_mut().enumerate().find_map(|(at, (asker, permit))| {
+            permit.now_or_never().map(|permit| (at, *asker, permit.expect("a permit")))
+        });
+        let (at, asker, permit) = came.expect("it was handed on");
+        drop(line.remove(at));
+        held.push(permit);
+        order.push(asker);
+    }
+    assert_eq!(order, ["stranger", "owner", "guest", "stranger", "stranger"]);
+    assert_eq!(offload.waits().count, 47);
+}

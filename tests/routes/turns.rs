@@ -1,9 +1,10 @@
-//! Long jobs of one account beside those of another: each has its turn.
+//! Long jobs of one account beside those of another, and of visitors beside those of an owner: each has
+//! its turn.
 
-use futures::{StreamExt as _, stream::FuturesUnordered};
+use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use reqwest::Method;
 use rookery_testkit::until;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::rows::{OWNER, Rows, STRANGER};
 use crate::harness::{Answer, encoded};
@@ -35,28 +36,65 @@ async fn lists_of_the_trash_of_one_account_let_those_of_another_come_between() {
 /// Has one account ask for many long lists, with `parameters`, and another for one.
 async fn come_between(parameters: &str) {
     let rows = Rows::start().await;
-    let manifest = json!({"collections": {"entries": {"permissions":
-        {"read": ["owner"], "write": ["owner"], "delete": ["owner"]}}}});
-    let body = json!({"html": "<title>theirs</title>", "manifest": manifest}).to_string();
-    let made = rows.server.post("/v1/apps", rows.key(STRANGER), &body).await.expect(201);
-    let (one, other) = (rows.app.to_string(), made["id"].as_str().expect("an id").to_owned());
+    let (one, other) = (rows.app.to_string(), app(&rows, STRANGER, "owner", "private").await);
     fill(&rows, OWNER, &one).await;
-    fill(&rows, STRANGER, &other).await;
-    // Each row is held against each test.
+    fill(&rows, STRANGER, other["id"].as_str().expect("an id")).await;
+    let filter = costly();
+    let list = |bearer: &str, app: &str| {
+        let path = format!("/v1/apps/{app}/collections/entries?filter={filter}{parameters}");
+        Answer::of(rows.server.request(Method::GET, &path).bearer_auth(rows.key(bearer))).boxed()
+    };
+    let flood = (0..FLOOD).map(|_| list(OWNER, &one)).collect();
+    comes_between(&rows, flood, list(STRANGER, other["id"].as_str().expect("an id"))).await;
+}
+
+#[tokio::test]
+async fn a_crowd_of_visitors_lets_the_owner_come_between() {
+    let rows = Rows::start().await;
+    let open = app(&rows, OWNER, "anyone", "public").await;
+    let id = open["id"].as_str().expect("an id");
+    fill(&rows, OWNER, id).await;
+    let filter = costly();
+    let host = open["url"].as_str().expect("an address").trim_start_matches("http://");
+    let look = || {
+        let path = format!("/s/collections/entries?filter={filter}");
+        let host = host.trim_end_matches('/');
+        Answer::of(rows.server.request(Method::GET, &path).header("host", host)).boxed()
+    };
+    let flood = (0..FLOOD).map(|_| look()).collect();
+    let path = format!("/v1/apps/{id}/collections/entries?filter={filter}");
+    let list = rows.server.request(Method::GET, &path).bearer_auth(rows.key(OWNER));
+    comes_between(&rows, flood, Answer::of(list).boxed()).await;
+}
+
+/// An app whose rows these may read.
+async fn app(rows: &Rows, of: &str, read: &str, visibility: &str) -> Value {
+    let lists = json!({"read": [read], "write": ["owner"], "delete": ["owner"]});
+    let manifest = json!({"collections": {"entries": {"permissions": lists}}});
+    let body = json!({"html": "<title>T</title>", "manifest": manifest, "visibility": visibility});
+    rows.server.post("/v1/apps", rows.key(of), &body.to_string()).await.expect(201)
+}
+
+/// A filter that holds each row against many tests.
+fn costly() -> String {
     let tests: Vec<_> = (0..20)
         .map(|n| json!({"text": {"contains": format!("{n}, which is not there")}}))
         .collect();
-    let filter = encoded(&json!({"or": tests}).to_string());
-    let list = |bearer: &str, app: &str| {
-        let path = format!("/v1/apps/{app}/collections/entries?filter={filter}{parameters}");
-        Answer::of(rows.server.request(Method::GET, &path).bearer_auth(rows.key(bearer)))
-    };
-    let mut flood: FuturesUnordered<_> = (0..FLOOD).map(|_| list(OWNER, &one)).collect();
+    encoded(&json!({"or": tests}).to_string())
+}
+
+/// Asks for one list while most of a flood waits; it is answered before that has gone by.
+async fn comes_between(
+    rows: &Rows,
+    flood: FuturesUnordered<BoxFuture<'_, Answer>>,
+    one: BoxFuture<'_, Answer>,
+) {
+    let mut flood = flood;
     let waiting = || rows.server.state().long_jobs().count;
     let another = async {
         until("most of the flood waits", || waiting() >= FLOOD / 2).await;
         let asked = waiting();
-        let answer = list(STRANGER, &other).await.expect(200);
+        let answer = one.await.expect(200);
         assert_eq!(answer["items"], json!([]));
         (asked, waiting())
     };

@@ -236,8 +236,9 @@ impl AppHandle {
         let view = self.view(caller).await?;
         let access = Access::new(&view.standing, &view.collection(collection)?.decl);
         access.list()?;
+        let network = caller.network();
         if !query.include_deleted {
-            return self.rows_of(view, collection, query, Vec::new()).await;
+            return self.rows_of(view, network, collection, query, Vec::new()).await;
         }
         // Whoever may not see it is refused without waiting for a permit.
         access.trash()?;
@@ -246,13 +247,15 @@ impl AppHandle {
         // Held until the page is chosen: then only its rows are left of the whole trash.
         let _permit = self.env().trash.permit(owner).await?;
         let (view, trash) = self.with_trash(caller, collection).await?;
-        self.rows_of(view, collection, query, trash).await
+        self.rows_of(view, network, collection, query, trash).await
     }
 
-    /// A page of what the caller sees there, with these rows of the trash.
+    /// A page of what the caller sees there, with these rows of the trash. A long look takes turns with
+    /// those that other networks take at the owner's apps.
     async fn rows_of(
         &self,
         view: View,
+        network: Option<u64>,
         collection: &str,
         query: ListQuery,
         trash: Vec<SeenRow>,
@@ -287,7 +290,7 @@ impl AppHandle {
         };
         let (rows, more) = if scan.is_long() {
             let owner = view.root.record.owner;
-            self.env().scanning.run(owner, move || scan.run()).await??
+            self.env().scanning.run_for(owner, network, move || scan.run()).await??
         } else {
             scan.run()?
         };

@@ -190,7 +190,7 @@ impl AppHandle {
             let live = self.live_by(deadline, message.trace.as_deref()).await?;
             // There are few: none is held while the app wakes.
             if ask.aside {
-                ask.permit = Some(self.permit_by(deadline).await?);
+                ask.permit = Some(self.permit_by(ask.caller.network(), deadline).await?);
             }
             ask.queued_at = Instant::now();
             let (request, answer) = Request::new(ask, permits);
@@ -246,9 +246,11 @@ impl AppHandle {
         timeout(longest, waited).await.map_err(late)
     }
 
-    /// A permit to be decided beside the event loop.
-    async fn permit_by(&self, deadline: Instant) -> Result<Permit> {
-        let permit = timeout_at(deadline, self.env().deciding.permit(self.record().owner)).await;
+    /// A permit to be decided beside the event loop, in turns with what other networks ask of the owner's
+    /// apps.
+    async fn permit_by(&self, network: Option<u64>, deadline: Instant) -> Result<Permit> {
+        let permit = self.env().deciding.permit_for(self.record().owner, network);
+        let permit = timeout_at(deadline, permit).await;
         let late = |_| Error::unavailable("too many requests of this kind are being decided");
         permit.map_err(late).flatten()
     }

@@ -28,6 +28,7 @@ use rookery_domain::{
     app::{AppRecord, AppStatus},
     id::AppId,
 };
+use rookery_storage::offload::Offload;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -51,7 +52,8 @@ pub(crate) struct Inner {
     parts: [RwLock<HashMap<AppId, Arc<Slot>>>; PARTS],
     slugs: RwLock<HashMap<Arc<str>, AppId>>,
     pub(crate) shards: Arc<Shards>,
-    wakes: Arc<Semaphore>,
+    /// For whoever brings an app up, which is in memory as it is loaded.
+    wakes: Offload,
     inflight_bytes: Arc<Semaphore>,
     incarnations: AtomicU64,
     /// Cancelled when no new work is taken any more; waiting polls end then.
@@ -60,7 +62,7 @@ pub(crate) struct Inner {
 
 impl Apps {
     pub(crate) fn new(env: Arc<Env>, shards: Arc<Shards>) -> Self {
-        let wakes = Arc::new(Semaphore::new(env.options.wakes_max));
+        let wakes = Offload::with_permits(env.options.wakes_max, env.options.request_timeout);
         let inflight_bytes = Arc::new(Semaphore::new(env.options.inflight_bytes_max));
         Self {
             inner: Arc::new(Inner {

@@ -9,8 +9,8 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 use arc_swap::ArcSwap;
 use futures::FutureExt as _;
 use rookery_domain::{Error, Result};
-use rookery_storage::load::LoadedApp;
-use tokio::{sync::SemaphorePermit, time::timeout};
+use rookery_storage::{load::LoadedApp, offload::Permit};
+use tokio::time::timeout;
 
 use super::{
     Apps,
@@ -68,7 +68,7 @@ pub(super) fn start(apps: &Apps, slot: &Arc<Slot>) -> Waking {
 /// must not start now has a record as well.
 pub(super) async fn resolve_commit(apps: &Apps, slot: &Slot) -> Result<()> {
     let look = async {
-        let _permit = permit(apps).await?;
+        let _permit = permit(apps, slot).await?;
         // Others may have found out while this waited for the permit.
         if let Some(incarnation) = slot.unresolved_commit() {
             let loaded = load(apps, slot).await?;
@@ -80,9 +80,10 @@ pub(super) async fn resolve_commit(apps: &Apps, slot: &Slot) -> Result<()> {
     timeout(apps.inner.env.options.request_timeout, look).await.map_err(late)?
 }
 
-async fn permit(apps: &Apps) -> Result<SemaphorePermit<'_>> {
-    let permit = apps.inner.wakes.acquire().await;
-    permit.map_err(|_| Error::unavailable("the service is shutting down"))
+/// A permit to have the app in memory while it is loaded and born, in the turn of its owner.
+async fn permit(apps: &Apps, slot: &Slot) -> Result<Permit> {
+    let permit = apps.inner.wakes.permit(slot.record.load().owner).await;
+    permit.map_err(|_| Error::unavailable("too many apps are being started"))
 }
 
 /// What storage holds of the app once nothing of an earlier incarnation can land any more.
@@ -99,7 +100,7 @@ async fn load(apps: &Apps, slot: &Slot) -> Result<LoadedApp> {
 async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
     let inner = &apps.inner;
     let env = &inner.env;
-    let _permit = permit(apps).await?;
+    let _permit = permit(apps, slot).await?;
     let loaded = load(apps, slot).await?;
     let account = env.accounts.get(loaded.record.owner, &*env.store).await?;
     let rows = counted_rows(&loaded.record, loaded.head.totals);

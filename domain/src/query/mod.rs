@@ -18,7 +18,7 @@ pub use sort::SortKey;
 use serde_json::Value;
 
 use crate::{Result, manifest::Collection, row::Row};
-use field::{Projection, View};
+use field::{Field, Projection, View};
 use filter::Filter;
 use sort::Sort;
 
@@ -40,6 +40,12 @@ const SORT_TEXT_BYTES_MAX: usize = 256;
 #[must_use]
 pub fn sorts_by_member(name: &str) -> bool {
     Sort::names_member(name)
+}
+
+/// Whether a filter may name `path`.
+#[must_use]
+pub fn is_field_path(path: &str) -> bool {
+    Field::parse(path, "filter", &mut Projection::default()).is_ok()
 }
 
 /// A compiled filter and sort.

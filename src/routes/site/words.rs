@@ -160,7 +160,10 @@ pub fn quoted(message: &str) -> String {
 
 /// That only these subjects of a manifest may do something.
 fn only(subjects: &[String]) -> String {
-    let who = subjects.iter().map(|subject| match (subject.as_str(), subject.split_once(':')) {
+    // Members are named together with the owner.
+    let has_members = subjects.iter().any(|subject| subject == "member");
+    let said = subjects.iter().filter(|subject| !(has_members && *subject == "owner"));
+    let who = said.map(|subject| match (subject.as_str(), subject.split_once(':')) {
         ("owner", _) => "the owner".to_owned(),
         ("member", _) => "members and the owner".to_owned(),
         ("creator", _) => "whoever created the row".to_owned(),

@@ -58,7 +58,15 @@ impl Offload {
     /// # Errors
     /// `unavailable` when there is none in time, or very many wait in that turn already.
     pub async fn permit(&self, whose: impl Hash) -> Result<Permit> {
-        let permit = self.turns.take(self.names.hash_one(whose));
+        self.permit_for(whose, ()).await
+    }
+
+    /// The same for `asker`, of whom several may ask in the turn of `whose`: they take turns within it.
+    ///
+    /// # Errors
+    /// Those of [`Self::permit`].
+    pub async fn permit_for(&self, whose: impl Hash, asker: impl Hash) -> Result<Permit> {
+        let permit = self.turns.take(self.names.hash_one(whose), self.names.hash_one(asker));
         let crowded = || Error::unavailable("too many long jobs wait");
         timeout(self.patience, permit).await.ok().flatten().ok_or_else(crowded)
     }
@@ -79,7 +87,20 @@ impl Offload {
         whose: impl Hash,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
-        let ended = run_in(self.permit(whose).await?, job).await;
+        self.run_for(whose, (), job).await
+    }
+
+    /// The same for `asker`, as [`Self::permit_for`].
+    ///
+    /// # Errors
+    /// Those of [`Self::run`].
+    pub async fn run_for<T: Send + 'static>(
+        &self,
+        whose: impl Hash,
+        asker: impl Hash,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        let ended = run_in(self.permit_for(whose, asker).await?, job).await;
         ended.map_err(|failed| Error::internal().caused_by(failed))
     }
 

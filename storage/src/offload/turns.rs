@@ -1,6 +1,7 @@
 //! Permits that go round: each name has a queue of its own, and the queues take turns (fair queuing,
 //! Nagle, RFC 970). Whoever asks a hundred times waits a hundred rounds, and whoever asks once waits
-//! one. No name has all permits: the last one is for others, who need not wait until a job ends.
+//! one. So it is within a name, whose askers take turns. No name has all permits: the last one is for
+//! others, who need not wait until a job ends.
 
 use std::{
     collections::{HashMap, VecDeque, hash_map::Entry},
@@ -12,7 +13,7 @@ use std::{
 use parking_lot::Mutex;
 use tokio::{sync::oneshot, time::Instant};
 
-/// Requests that may wait in one turn.
+/// Requests that may wait in the turn of one name.
 const WAITING_MAX: usize = 8 << 10;
 
 /// Permits, and who waits for one.
@@ -27,10 +28,20 @@ struct Queues {
     free: usize,
     /// How many a name has, if any.
     held: HashMap<u64, usize>,
-    /// Who waits, oldest first, also those who have left since.
-    waiting: HashMap<u64, VecDeque<Waiter>>,
+    /// Who waits.
+    waiting: HashMap<u64, Line>,
     /// Each name of `waiting` once; the first one is next.
     order: VecDeque<u64>,
+}
+
+/// Who waits in the turn of one name, also those who have left since.
+#[derive(Debug, Default)]
+struct Line {
+    /// Of each asker, oldest first.
+    of_asker: HashMap<u64, VecDeque<Waiter>>,
+    /// Each asker once; the first one is next.
+    order: VecDeque<u64>,
+    count: usize,
 }
 
 #[derive(Debug)]
@@ -81,14 +92,14 @@ impl Turns {
         self.0.lock().take(name).then(|| self.permit(name))
     }
 
-    /// A permit when it is the turn of `name`; none when too many wait there already.
-    pub(super) async fn take(self: &Arc<Self>, name: u64) -> Option<Permit> {
+    /// A permit when it is the turn of `name`, and of `asker` in it; none when too many wait there already.
+    pub(super) async fn take(self: &Arc<Self>, name: u64, asker: u64) -> Option<Permit> {
         let permit = {
             let mut queues = self.0.lock();
             if queues.take(name) {
                 return Some(self.permit(name));
             }
-            queues.enqueue(name)?
+            queues.enqueue(name, asker)?
         };
         permit.await.ok()
     }
@@ -100,7 +111,7 @@ impl Turns {
     pub(super) fn waits(&self) -> Waits {
         let (now, queues) = (Instant::now(), self.0.lock());
         let mut waits = Waits::default();
-        for waiter in queues.waiting.values().flatten().filter(|waiter| !waiter.port.is_closed()) {
+        for waiter in queues.waiting.values().flat_map(Line::waiters) {
             waits.count += 1;
             waits.longest = waits.longest.max(now.saturating_duration_since(waiter.since));
         }
@@ -134,19 +145,19 @@ impl Queues {
         }
     }
 
-    fn enqueue(&mut self, name: u64) -> Option<oneshot::Receiver<Permit>> {
-        let queue = self.waiting.entry(name).or_insert_with(|| {
+    fn enqueue(&mut self, name: u64, asker: u64) -> Option<oneshot::Receiver<Permit>> {
+        let line = self.waiting.entry(name).or_insert_with(|| {
             self.order.push_back(name);
-            VecDeque::new()
+            Line::default()
         });
-        if queue.len() >= WAITING_MAX {
-            queue.retain(|waiter| !waiter.port.is_closed());
+        if line.count >= WAITING_MAX {
+            line.forget_gone();
         }
-        if queue.len() >= WAITING_MAX {
+        if line.count >= WAITING_MAX {
             return None;
         }
         let (port, permit) = oneshot::channel();
-        queue.push_back(Waiter { port, since: Instant::now() });
+        line.push(asker, Waiter { port, since: Instant::now() });
         Some(permit)
     }
 
@@ -160,10 +171,10 @@ impl Queues {
                 self.order.push_back(name);
                 continue;
             }
-            let mut queue = self.waiting.remove(&name).unwrap_or_default();
-            let next = iter::from_fn(|| queue.pop_front()).find(|it| !it.port.is_closed());
-            if !queue.is_empty() {
-                self.waiting.insert(name, queue);
+            let mut line = self.waiting.remove(&name).unwrap_or_default();
+            let next = line.next();
+            if line.count > 0 {
+                self.waiting.insert(name, line);
                 self.order.push_back(name);
             }
             if let Some(waiter) = next
@@ -173,6 +184,50 @@ impl Queues {
             }
         }
         None
+    }
+}
+
+impl Line {
+    /// Who has not left.
+    fn waiters(&self) -> impl Iterator<Item = &Waiter> {
+        self.of_asker.values().flatten().filter(|waiter| !waiter.port.is_closed())
+    }
+
+    fn push(&mut self, asker: u64, waiter: Waiter) {
+        let queue = self.of_asker.entry(asker).or_insert_with(|| {
+            self.order.push_back(asker);
+            VecDeque::new()
+        });
+        queue.push_back(waiter);
+        self.count += 1;
+    }
+
+    /// The first one of the asker whose turn it is. Whoever has left since counts for no turn.
+    fn next(&mut self) -> Option<Waiter> {
+        while let Some(asker) = self.order.pop_front() {
+            let mut queue = self.of_asker.remove(&asker).unwrap_or_default();
+            let waiting = queue.len();
+            let next = iter::from_fn(|| queue.pop_front()).find(|it| !it.port.is_closed());
+            self.count -= waiting - queue.len();
+            if !queue.is_empty() {
+                self.of_asker.insert(asker, queue);
+                self.order.push_back(asker);
+            }
+            if next.is_some() {
+                return next;
+            }
+        }
+        None
+    }
+
+    /// Forgets those who have left.
+    fn forget_gone(&mut self) {
+        self.of_asker.retain(|_, queue| {
+            queue.retain(|waiter| !waiter.port.is_closed());
+            !queue.is_empty()
+        });
+        self.order.retain(|asker| self.of_asker.contains_key(asker));
+        self.count = self.of_asker.values().map(VecDeque::len).sum();
     }
 }
 

@@ -10,7 +10,7 @@ use http::StatusCode;
 use rookery_domain::{
     Error, Result,
     error::{Parameter, Reason},
-    query::sorts_by_member,
+    query::{is_field_path, sorts_by_member},
 };
 use serde::Deserialize;
 use url::form_urlencoded::Serializer;
@@ -93,10 +93,10 @@ impl Query {
 
     /// What a refusal is about that names no field.
     fn doubtful(&self) -> &'static str {
-        match (self.filter.trim().is_empty(), self.field.trim().is_empty()) {
+        match (self.filter.trim().is_empty(), is_field_path(self.field.trim())) {
             (false, _) => "filter",
-            (true, true) => "field",
-            (true, false) => "value",
+            (true, false) => "field",
+            (true, true) => "value",
         }
     }
 
