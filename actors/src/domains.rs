@@ -201,7 +201,7 @@ impl Domains {
             BindOutcome::AccountFull => Err(Error::new(
                 ErrorCode::AccountQuotaExceeded,
                 format!(
-                    "the account's apps may have {account_max} domains together, and have no room"
+                    "the account's apps may have {account_max} domains together; there is no room for another"
                 ),
             )
             .with_details(serde_json::json!({"dimension": "domains", "limit": account_max}))),
