@@ -30,6 +30,12 @@
     history.replaceState(history.state, '', address);
   }
 
+  // What a button did, for those who do not see it: a region must be there before anything is said in it.
+  const spoken = document.createElement('p');
+  spoken.className = 'visually-hidden';
+  spoken.setAttribute('role', 'status');
+  document.body.append(spoken);
+
   // Buttons that copy what stands beside them.
   const copyButtons = (root) => {
     if (!navigator.clipboard) return;
@@ -45,6 +51,8 @@
           getSelection().selectAllChildren(source);
           button.textContent = 'Press Ctrl+C';
         }
+        spoken.textContent = '';
+        spoken.textContent = button.textContent;
       });
     }
   };

@@ -87,6 +87,37 @@ test('guestbook: a refusal is a sentence and the words are kept', () => withPage
     assert.equal(await page.getByLabel('Your message').inputValue(), 'Hello');
   }));
 
+test('guestbook: what is only spaces is told at its field, and sends nothing', () => withPage(browser,
+  example('guestbook'),
+  async ({ page, service }) => {
+    await page.getByLabel('Your name').fill('Me');
+    await page.getByLabel('Your message').fill('   ');
+    await page.getByRole('button', { name: 'Sign the book' }).click();
+    await page.waitForFunction(() => document.activeElement.id === 'message');
+    assert.equal(await page.locator('#message').evaluate((field) => field.validationMessage), 'Please write something here.');
+    assert.equal(service.collection('entries').size, 0);
+    await page.getByLabel('Your message').fill('Hello');
+    await page.getByRole('button', { name: 'Sign the book' }).click();
+    await page.locator('li p', { hasText: 'Hello' }).waitFor();
+  }));
+
+test('guestbook: a book that was closed and opened again is live after the next entry', () => withPage(browser,
+  (service) => {
+    example('guestbook')(service);
+    service.faults.push((r) => (service.closed && r.method === 'GET' && r.path.startsWith('collections/entries')
+      ? service.refuse(403, 'app_closed') : undefined));
+    service.closed = true;
+  },
+  async ({ page, service }) => {
+    await page.getByRole('status').getByText('app_closed').waitFor();
+    await page.getByLabel('Your name').fill('Me');
+    await page.getByLabel('Your message').fill('Here again');
+    service.closed = false;
+    await page.getByRole('button', { name: 'Sign the book' }).click();
+    await page.locator('li p', { hasText: 'Here again' }).waitFor();
+    await page.getByRole('status').getByText('Live').waitFor();
+  }));
+
 for (const [name, fields, button] of [
   ['guestbook', { 'Your name': 'Me', 'Your message': 'Hello' }, 'Sign the book'],
   ['board', { 'An idea': 'Tea' }, 'Put it on the board'],
@@ -123,6 +154,27 @@ test('board: a vote counts at once, moves the idea and can be taken back', () =>
     await page.getByRole('button', { name: '0 votes, vote for Idea two', pressed: false }).waitFor();
     assert.equal(service.collection('votes').size, 0);
     assert.equal(await page.getByRole('button', { name: /^Mark/ }).count(), 0);
+  }));
+
+test('board: a vote that is refused says so at its idea', () => withPage(browser,
+  (service) => {
+    example('board')(service);
+    service.write('ideas', 'one', { title: 'Idea one' });
+    service.faults.push((r) => (service.full && r.method === 'POST' && r.path === 'collections/votes'
+      ? service.refuse(409, 'collection_write_budget_exceeded') : undefined));
+    service.full = true;
+  },
+  async ({ page, service }) => {
+    const idea = page.locator('li', { hasText: 'Idea one' });
+    await idea.getByRole('button').click();
+    await idea.getByRole('alert').getByText('come back tomorrow').waitFor();
+    service.full = false;
+    await idea.getByRole('button', { name: /^0 votes/ }).click();
+    await idea.getByRole('button', { name: /^1 vote,/ }).waitFor();
+    assert.equal(await page.getByRole('alert').count(), 0);
+    await page.getByLabel('An idea').fill('Tea');
+    await page.keyboard.press('Enter');
+    await page.locator('li', { hasText: 'Tea' }).waitFor();
   }));
 
 test('board: the keyboard stays with the idea that it votes for, and goes on from one that is taken back', () => withPage(browser,
