@@ -11,6 +11,7 @@ use std::{
     pin::Pin,
     process::Stdio,
     sync::Arc,
+    thread,
     time::Duration,
 };
 
@@ -21,6 +22,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{
     process::Command,
+    task::spawn_blocking,
     time::{Instant, Sleep},
 };
 use tokio_util::sync::CancellationToken;
@@ -76,7 +78,7 @@ const REQUESTS_MAX: usize = 256;
 const SERVED_BYTES_MAX: usize = 32 << 20;
 /// A page that asks for nothing more for so long is taken.
 const QUIET: Duration = Duration::from_millis(500);
-/// A page that has been loaded for so long is taken as it is.
+/// A page that was loaded first so long ago is taken as it is.
 const SETTLED_AFTER: Duration = Duration::from_secs(5);
 const PICTURE_BYTES_MAX: usize = 8 << 20;
 
@@ -166,17 +168,22 @@ impl Browser {
         size: Size,
         stops: &CancellationToken,
     ) -> io::Result<Bytes> {
-        let profile = tempfile::tempdir()?;
+        let profile = on_disk(tempfile::tempdir).await??;
         let taken = tokio::select! {
             taken = self.take(profile.path(), Arc::new(source), size) => taken,
             () = stops.cancelled() => Err(io::Error::other("the server stops")),
         };
-        let taken = taken.map_err(|error| match said(&profile.path().join(SAID)) {
+        let failed = taken.is_err();
+        let said = on_disk(move || {
+            let end = failed.then(|| said(&profile.path().join(SAID))).flatten();
+            remove(profile);
+            end
+        });
+        let said = said.await;
+        taken.map_err(|error| match said.ok().flatten() {
             Some(said) => io::Error::other(format!("{error}: {said}")),
             None => error,
-        });
-        remove(profile).await;
-        taken
+        })
     }
 
     async fn take(
@@ -223,12 +230,18 @@ fn said(file: &Path) -> Option<String> {
     (!said.is_empty()).then_some(said)
 }
 
-async fn remove(profile: TempDir) {
+/// Does what waits for the disk where no request waits for it. There are no more such jobs at once than
+/// pictures.
+async fn on_disk<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+    Ok(spawn_blocking(job).await?)
+}
+
+fn remove(profile: TempDir) {
     for _ in 1..REMOVALS_MAX {
         if fs::remove_dir_all(profile.path()).is_ok() {
             break;
         }
-        tokio::time::sleep(REMOVAL_PAUSE).await;
+        thread::sleep(REMOVAL_PAUSE);
     }
     // Once more, if it is still there.
     drop(profile);
@@ -269,8 +282,8 @@ async fn look(mut browser: Devtools, source: Arc<dyn PageSource>, size: Size) ->
     Ok(png.into())
 }
 
-/// Answers what the page asks for, until it is loaded and quiet, or has been loaded for
-/// [`SETTLED_AFTER`]: some ask without end.
+/// Answers what the page asks for, until it is loaded and quiet, or was loaded first [`SETTLED_AFTER`] ago:
+/// some ask without end.
 async fn settle(
     browser: &mut Devtools,
     session: &str,
@@ -291,10 +304,12 @@ async fn settle(
                         let source = (requests <= REQUESTS_MAX).then(|| Arc::clone(&source));
                         asked.push(Box::pin(answer(source, message["params"].clone())));
                     }
-                    Some("Page.loadEventFired") => {
+                    // Some load themselves again and again.
+                    Some("Page.loadEventFired") if !is_loaded => {
                         is_loaded = true;
                         latest.as_mut().reset(Instant::now() + SETTLED_AFTER);
                     }
+                    Some("Page.loadEventFired") => {}
                     Some("Page.javascriptDialogOpening") => {
                         let no = json!({"accept": false});
                         browser.send(page, "Page.handleJavaScriptDialog", no).await?;

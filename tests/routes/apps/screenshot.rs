@@ -279,6 +279,25 @@ async fn a_page_that_asks_without_end_is_taken_as_it_is() {
     assert_eq!((taken.pixels[0], &*taken.source), ([0, 0, 255], "browser"));
 }
 
+/// A page that goes away before it is quiet, each time it is loaded.
+const RELOADS: [&str; 2] = [
+    "<script>onload = () => setTimeout(() => location.reload(), 300)</script>",
+    "<meta http-equiv=refresh content=0>",
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_loads_itself_without_end_is_taken_as_it_is() {
+    let Some(program) = chromium() else { return };
+    let server = browsing(&program).start().await;
+    let owner = server.owner("ann").await;
+    for reload in RELOADS {
+        let html = format!("<!doctype html><title>T</title>{reload}<body style='background:#00f'>");
+        let app = server.deploy(&owner, json!({"html": html, "visibility": "public"})).await;
+        let taken = picture(&server, &owner, &app, "").await;
+        assert_eq!((taken.pixels[0], &*taken.source), ([0, 0, 255], "browser"), "{reload}");
+    }
+}
+
 #[tokio::test]
 async fn a_browser_that_fails_leaves_a_drawn_picture() {
     let folder = tempfile::tempdir().expect("a folder");
