@@ -27,8 +27,8 @@ pub const INCLUDE_DELETED: &str = "include_deleted";
 #[derive(Debug, Clone, Copy)]
 pub struct StrictQuery<T>(pub T);
 
-/// The query of a page. An address is typed, mailed and kept by people, and programs on its way put
-/// marks on it: a parameter that a page does not know is left alone.
+/// The query of a page, and of what a link leads to. An address is typed, mailed and kept by people, and
+/// programs on its way put marks on it: a parameter that is not known there is left alone.
 #[derive(Debug, Clone, Copy)]
 pub struct PageQuery<T>(pub T);
 

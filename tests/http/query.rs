@@ -67,6 +67,26 @@ async fn a_value_that_is_no_text_is_refused_with_its_name() {
 }
 
 #[tokio::test]
+async fn what_programs_add_to_a_link_is_left_alone() {
+    let server = TestServer::start().await;
+    for mark in ["utm_source=mail", "fbclid=%ff"] {
+        let token = server.link_token("ada@example.org", None).await;
+        let signed_in = server.get(&format!("/v1/auth/verify?token={token}&{mark}")).await;
+        assert_eq!((signed_in.status, signed_in.header("location")), (303, "/"), "{mark}");
+        let no_link = server.get(&format!("/v1/auth/verify?token=abc&{mark}")).await;
+        no_link.error_of_its_own(ErrorCode::Unauthorized);
+        let no_provider = server.get(&format!("/v1/auth/idp?{mark}")).await;
+        no_provider.error(ErrorCode::NotImplemented);
+    }
+    // What the routes know is held to its rules.
+    for query in
+        ["verify?utm_source=mail", "verify?token=a&token=b", "idp?redirect_to=/&redirect_to=/"]
+    {
+        server.get(&format!("/v1/auth/{query}")).await.error(ErrorCode::InvalidRequest);
+    }
+}
+
+#[tokio::test]
 async fn a_segment_that_is_no_text_answers_as_an_unknown_one() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;

@@ -53,10 +53,14 @@ async fn the_way_to_sign_in_leads_to_the_site_and_back_into_the_app_only() {
     let state = began(&sent);
     let back = format!("{authorize}&state={state}&return_to=%2Finbox%3Fa%3D1");
     assert_eq!(sent.header("location"), back);
-    let sent = site.get("/s/sign-in").await;
-    let state = began(&sent);
-    assert_eq!(sent.header("location"), format!("{authorize}&state={state}&return_to=%2F"));
-    for elsewhere in ["//evil.example", "/%5Cevil.example", "https://evil.example", "/%0d%0aX:1"] {
+    for query in ["", "?utm_source=mail", "?return_to=&fbclid=%ff"] {
+        let sent = site.get(&format!("/s/sign-in{query}")).await;
+        let state = began(&sent);
+        assert_eq!(sent.header("location"), format!("{authorize}&state={state}&return_to=%2F"));
+    }
+    for elsewhere in
+        ["//evil.example", "/%5Cevil.example", "https://evil.example", "/%0d%0aX:1", "/%ff"]
+    {
         let refused = site.get(&format!("/s/sign-in?return_to={elsewhere}")).await;
         refused.error(ErrorCode::InvalidRequest);
     }

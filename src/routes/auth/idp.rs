@@ -12,7 +12,7 @@ use crate::{
         accept::{HTML, prefers},
         auth::permission::PublicLink,
         cookie,
-        params::StrictQuery,
+        params::PageQuery,
         prefetch::{Speculative, untouched},
         reply::see_other,
     },
@@ -26,7 +26,6 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotImplemented];
 
 /// Where the sign-in leads.
 #[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct Begin {
     /// The page of this site that the sign-in leads to, as a path; `/` when absent.
@@ -71,7 +70,7 @@ pub async fn begin_idp(
     State(state): State<AppState>,
     Speculative(looking): Speculative,
     request: HeaderMap,
-    StrictQuery(query): StrictQuery<Begin>,
+    PageQuery(query): PageQuery<Begin>,
 ) -> ApiResult<Response> {
     let provider = provider(&state)?;
     let path = query.redirect_to.as_deref().map(|path| ReturnPath::of_site("redirect_to", path));

@@ -2,8 +2,8 @@
 
 use axum::{extract::State, response::Response};
 use http::HeaderMap;
-use rookery_domain::ErrorCode;
-use serde::Deserialize;
+use rookery_domain::{Error, ErrorCode};
+use serde::{Deserialize, de::IgnoredAny};
 use utoipa::IntoParams;
 
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
         accept::{HTML, prefers},
         auth::permission::PublicLink,
         cookie, csrf,
-        params::StrictQuery,
+        params::PageQuery,
         prefetch::{Speculative, untouched},
         reply::see_other,
     },
@@ -25,11 +25,13 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Unauthorized];
 
 /// What the confirm page hands on.
 #[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct Verify {
     /// The token of the mailed link.
     token: String,
+    /// Where the link leads was settled when it was asked for: nobody slips another page in at its end.
+    #[param(ignore)]
+    redirect_to: Option<IgnoredAny>,
 }
 
 /// Signs in by a mailed link.
@@ -53,8 +55,13 @@ pub async fn verify(
     State(state): State<AppState>,
     Speculative(looking): Speculative,
     headers: HeaderMap,
-    StrictQuery(query): StrictQuery<Verify>,
+    PageQuery(query): PageQuery<Verify>,
 ) -> ApiResult<Response> {
+    if query.redirect_to.is_some() {
+        return Err(
+            Error::invalid("query parameter redirect_to: the link says where it leads").into()
+        );
+    }
     if looking {
         return Ok(untouched());
     }

@@ -9,14 +9,13 @@ use serde::Deserialize;
 use super::see_other;
 use crate::{
     error::ApiResult,
-    http::{auth::permission::PublicLink, client::RequestContext, cookie, params::StrictQuery},
+    http::{auth::permission::PublicLink, client::RequestContext, cookie, params::PageQuery},
     routes::page::authorize_address,
     state::AppState,
 };
 
 /// Where to go afterwards.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct SignIn {
     /// A path of this app, in path mode also as the browser shows it; its start when absent.
     return_to: Option<String>,
@@ -33,7 +32,7 @@ pub async fn sign_in(
     State(state): State<AppState>,
     context: RequestContext,
     headers: HeaderMap,
-    StrictQuery(query): StrictQuery<SignIn>,
+    PageQuery(query): PageQuery<SignIn>,
 ) -> ApiResult<Response> {
     let slug = context.app.as_deref().unwrap_or_default();
     let return_to = query.return_to.as_deref().filter(|path| !path.is_empty());
