@@ -5,6 +5,8 @@ use std::net::IpAddr;
 
 use url::Url;
 
+use super::host;
+
 /// Whether a URL's host is this machine.
 #[must_use]
 pub fn is_loopback_url(url: &str) -> bool {
@@ -14,12 +16,11 @@ pub fn is_loopback_url(url: &str) -> bool {
 /// Whether an authority (a host with or without a port, as a `Host` header has it) is this machine.
 #[must_use]
 pub fn is_loopback_authority(authority: &str) -> bool {
-    is_loopback_url(&format!("http://{authority}/"))
+    host::of_authority(authority).is_some_and(|host| is_loopback_host(&host))
 }
 
 /// Whether a host alone, an IPv6 address with or without its brackets, is this machine.
 #[must_use]
 pub fn is_loopback_host(host: &str) -> bool {
-    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    host == "localhost" || host::bare(host).parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }

@@ -9,6 +9,7 @@ pub mod conditional;
 pub mod cookie;
 pub mod csrf;
 pub mod edge;
+pub mod host;
 pub mod idempotency;
 pub mod loopback;
 pub mod paging;

@@ -14,7 +14,11 @@ use lettre::transport::smtp::{
 use secrecy::ExposeSecret as _;
 use url::{Host, Url};
 
-use crate::{config::Mail, http::loopback::is_loopback_host, percent};
+use crate::{
+    config::Mail,
+    http::{host, loopback::is_loopback_host},
+    percent,
+};
 
 /// For each address of the server to take a connection. What is said on it is for the caller to
 /// bound: the library waits for an answer without end.
@@ -102,7 +106,7 @@ fn is_full_name(text: &str) -> bool {
 /// The host of an address. Numbers are names to the parser, because the scheme is none of the
 /// web's.
 fn bare_host(url: &Url) -> Option<&str> {
-    let host = url.host_str()?.trim_start_matches('[').trim_end_matches(']');
+    let host = host::bare(url.host_str()?);
     (!host.is_empty()).then_some(host)
 }
 

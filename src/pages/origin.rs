@@ -7,10 +7,14 @@ use rookery_actors::AppHosts;
 use rookery_domain::{Error, Result, redirect::ReturnPath, slug};
 use url::{Host as UrlHost, Url};
 
-use crate::{config::AppsMode, http::loopback::is_loopback_host};
+use crate::{
+    config::AppsMode,
+    http::{
+        host::{self, HOST_BYTES_MAX},
+        loopback::is_loopback_host,
+    },
+};
 
-/// Bytes of a host name (RFC 1035), the port not counted.
-const HOST_BYTES_MAX: usize = 253;
 /// Where apps live when each has a path instead of an origin.
 pub(super) const APPS_PATH: &str = "/a/";
 
@@ -158,7 +162,7 @@ impl Origins {
     /// `http://127.0.0.1:8080` works as `http://localhost:8080` does.
     #[must_use]
     pub fn classify(&self, authority: &str) -> HostMatch {
-        let Some(host) = parse_authority(authority) else {
+        let Some(host) = host::of_authority(authority) else {
             return HostMatch::Unknown;
         };
         if host == self.site_host || (self.site_is_loopback && is_loopback_host(&host)) {
@@ -177,13 +181,6 @@ impl Origins {
     #[must_use]
     pub fn domain_origin(&self, domain: &str) -> String {
         format!("{}://{domain}{}", self.scheme, self.port)
-    }
-
-    /// The host name of an authority, in lower case and without a port; `None` for anything that is
-    /// not strictly a host.
-    #[must_use]
-    pub fn host_name(authority: &str) -> Option<String> {
-        parse_authority(authority)
     }
 
     /// The names that are the service's own, with everything below them.
@@ -245,42 +242,4 @@ fn apps_host(apps_domain: &str, site_is_loopback: bool) -> Result<String> {
         }
         _ => Err(Error::invalid(format!("apps_domain {apps_domain:?}: must be a DNS name"))),
     }
-}
-
-/// The host of `host[:port]`, in lower case and without a trailing dot; `None` for anything that
-/// is not strictly that.
-fn parse_authority(authority: &str) -> Option<String> {
-    let (host, port) = if authority.starts_with('[') {
-        let end = authority.find(']')? + 1;
-        let (host, rest) = authority.split_at(end);
-        match rest.strip_prefix(':') {
-            Some(port) => (host, Some(port)),
-            None if rest.is_empty() => (host, None),
-            None => return None,
-        }
-    } else {
-        match authority.split_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (authority, None),
-        }
-    };
-    if let Some(port) = port {
-        // `u16::from_str` would take a sign.
-        if !port.bytes().all(|b| b.is_ascii_digit()) || port.parse::<u16>().is_err() {
-            return None;
-        }
-    }
-    if host.starts_with('[') {
-        let address = host.strip_prefix('[')?.strip_suffix(']')?;
-        let address: std::net::Ipv6Addr = address.parse().ok()?;
-        return Some(format!("[{address}]"));
-    }
-    let host = host.strip_suffix('.').unwrap_or(host);
-    let well_formed = host.len() <= HOST_BYTES_MAX
-        && host.split('.').all(|label| {
-            !label.is_empty()
-                && label.len() <= 63
-                && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
-        });
-    well_formed.then(|| host.to_ascii_lowercase())
 }

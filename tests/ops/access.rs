@@ -45,7 +45,8 @@ async fn without_a_token_a_foreign_name_that_leads_here_gets_nothing() {
     for path in ["/metrics", "/ops/api/overview"] {
         let asked = server.ops(Method::GET, path).header("host", "rebound.example");
         Answer::of(asked).await.error(ErrorCode::Forbidden);
-        for host in ["localhost:8081", "127.0.0.1:8081", "[::1]:8081"] {
+        let names = ["localhost:8081", "LocalHost:8081", "localhost.:8081", "localhost"];
+        for host in names.into_iter().chain(["127.0.0.1:8081", "[::1]:8081"]) {
             let asked = server.ops(Method::GET, path).header("host", host);
             assert_eq!(Answer::of(asked).await.status, 200, "{path} {host}");
         }

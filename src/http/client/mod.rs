@@ -15,7 +15,10 @@ use rookery_domain::{Error, Result};
 
 use crate::{
     error::ApiError,
-    http::body::budget::{BodyBudget, BodySender, BodyShare},
+    http::{
+        body::budget::{BodyBudget, BodySender, BodyShare},
+        host,
+    },
     pages::files_pass::FilesPass,
     state::AppState,
 };
@@ -122,7 +125,7 @@ fn hop_address(hop: &[u8]) -> Option<IpAddr> {
     if let Ok(socket) = hop.parse::<SocketAddr>() {
         return Some(socket.ip());
     }
-    match hop.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+    match host::in_brackets(hop) {
         Some(bare) => bare.parse().ok().map(IpAddr::V6),
         None => hop.parse().ok(),
     }

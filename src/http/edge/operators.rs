@@ -5,14 +5,14 @@ use std::net::IpAddr;
 
 use axum::response::Response;
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use http::{HeaderMap, HeaderValue, StatusCode, header, uri::Authority};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use rookery_domain::{Error, ErrorCode, Result};
 use secrecy::{ExposeSecret as _, SecretString};
 use subtle::ConstantTimeEq as _;
 
 use crate::{
     config::Ops,
-    http::{auth::scheme_and_secret, reply::NO_STORE},
+    http::{auth::scheme_and_secret, host, loopback::is_loopback_host, reply::NO_STORE},
 };
 
 /// The paths that load balancers ask, which need no name.
@@ -70,12 +70,8 @@ impl Operators {
 /// Whether `Host` is an address or `localhost`: what no foreign page can claim.
 fn names_this_machine(headers: &HeaderMap) -> bool {
     let host = headers.get(header::HOST).and_then(|value| value.to_str().ok());
-    let host = host.and_then(|host| host.parse::<Authority>().ok());
-    host.is_some_and(|host| {
-        let name = host.host();
-        let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
-        name == "localhost" || bare.unwrap_or(name).parse::<IpAddr>().is_ok()
-    })
+    let host = host.and_then(host::of_authority);
+    host.is_some_and(|host| is_loopback_host(&host) || host::bare(&host).parse::<IpAddr>().is_ok())
 }
 
 /// Whether the token is there, as a bearer or as the password that a browser asks for.

@@ -1,5 +1,5 @@
 //! Whose origin a request is for: the site's, or an app's by its host, by its custom domain, or in
-//! path mode by its path. Names are taken apart in `pages::origin`; whether the app exists is for
+//! path mode by its path. Names are read in `pages::origin`; whether the app exists is for
 //! whoever serves it.
 
 use axum::response::{IntoResponse as _, Response};
@@ -11,14 +11,10 @@ use rookery_actors::domains::Destination;
 use super::passing::Passing;
 use crate::{
     http::{
-        accept::is_navigation, client::RequestContext, csrf, reply::NO_STORE,
+        accept::is_navigation, client::RequestContext, csrf, host, reply::NO_STORE,
         single_header::SingleHeader,
     },
-    pages::{
-        files_pass::FilesPass,
-        origin::{HostMatch, Origins},
-        paths::WITHOUT_SLASH,
-    },
+    pages::{files_pass::FilesPass, origin::HostMatch, paths::WITHOUT_SLASH},
     state::AppState,
 };
 
@@ -72,7 +68,7 @@ impl Origin {
         if state.origins.is_path_mode() {
             return None;
         }
-        let host = Origins::host_name(authority)?;
+        let host = host::of_authority(authority)?;
         let Destination { app, serving } = state.rooms.domains().at(&host)?;
         let is_of_open_page = || csrf::is_led_from_here(headers) && !is_navigation(headers);
         Some(match *serving == *host || is_of_open_page() {
@@ -118,7 +114,7 @@ impl Origin {
 /// What is wrong with the host that it names.
 pub(super) fn resolve_host(parts: &mut Parts) -> Result<(), &'static str> {
     match SingleHeader::of(&parts.headers, header::HOST) {
-        SingleHeader::Once(host) if host.to_str().ok().and_then(Origins::host_name).is_none() => {
+        SingleHeader::Once(host) if host.to_str().ok().and_then(host::of_authority).is_none() => {
             return Err("Host: must be the name or address of a host, with a port or without");
         }
         SingleHeader::Once(_) => {}
@@ -129,7 +125,7 @@ pub(super) fn resolve_host(parts: &mut Parts) -> Result<(), &'static str> {
     }
     let Some(authority) = parts.uri.authority() else { return Ok(()) };
     match HeaderValue::from_str(authority.as_str()) {
-        Ok(host) if Origins::host_name(authority.as_str()).is_some() => {
+        Ok(host) if host::of_authority(authority.as_str()).is_some() => {
             parts.headers.insert(header::HOST, host);
             Ok(())
         }
