@@ -35,6 +35,17 @@ impl ReturnPath {
         Self::parse(name, text, |segments| matches!(segments, ["s", _, ..]))
     }
 
+    /// What `read` makes of a path that somebody may have named. An empty one names none, as an absent one.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn named(
+        text: Option<&str>,
+        read: impl FnOnce(&str) -> Result<Self>,
+    ) -> Result<Option<Self>> {
+        text.filter(|text| !text.is_empty()).map(read).transpose()
+    }
+
     fn parse(name: &str, text: &str, is_no_page: impl Fn(&[&str]) -> bool) -> Result<Self> {
         let fault = fault(text).or_else(|| {
             let path = percent_decode_str(path_of(text)).decode_utf8_lossy();

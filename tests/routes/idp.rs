@@ -240,6 +240,9 @@ async fn a_return_path_of_a_provider_sign_in_stays_on_the_site() {
         let path = format!("{BEGIN}?redirect_to={}", encoded(bad));
         world.server.get(&path).await.error(ErrorCode::InvalidRequest);
     }
+    // An empty one is none.
+    let back = world.leave_and_return("?redirect_to=", "ada").await;
+    assert_eq!(world.arrive(&back).await.header("location"), "/");
     // A parameter of the callback leads nowhere.
     let back = world.leave_and_return("?redirect_to=/device", "ada").await;
     let path = format!("{}&redirect_to=https://evil.example", back.path);

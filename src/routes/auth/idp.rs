@@ -28,7 +28,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotImplemented];
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Begin {
-    /// The page of this site that the sign-in leads to, as a path; `/` when absent.
+    /// The page of this site that the sign-in leads to, as a path; `/` when absent or empty.
     redirect_to: Option<String>,
 }
 
@@ -73,8 +73,10 @@ pub async fn begin_idp(
     PageQuery(query): PageQuery<Begin>,
 ) -> ApiResult<Response> {
     let provider = provider(&state)?;
-    let path = query.redirect_to.as_deref().map(|path| ReturnPath::of_site("redirect_to", path));
-    let path = path.transpose()?.unwrap_or_default();
+    let path = ReturnPath::named(query.redirect_to.as_deref(), |path| {
+        ReturnPath::of_site("redirect_to", path)
+    })?;
+    let path = path.unwrap_or_default();
     if looking {
         return Ok(untouched());
     }

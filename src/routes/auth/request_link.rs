@@ -30,7 +30,7 @@ pub struct LinkRequest {
     /// The address that gets the link.
     #[schema(format = Email, max_length = 254, example = "you@example.org")]
     email: String,
-    /// The page of this site that the sign-in leads to, as a path; `/` when absent.
+    /// The page of this site that the sign-in leads to, as a path; `/` when absent or empty.
     #[serde(default)]
     #[schema(example = "/device")]
     redirect_to: Option<String>,
@@ -63,8 +63,10 @@ pub async fn request_link(
     StrictJson(body): StrictJson<LinkRequest>,
 ) -> ApiResult<(StatusCode, Json<LinkRequested>)> {
     let email = Email::parse(&body.email)?;
-    let path = body.redirect_to.as_deref().map(|path| ReturnPath::of_site("redirect_to", path));
-    send(&state, client.address, &email, path.transpose()?.as_ref()).await?;
+    let path = ReturnPath::named(body.redirect_to.as_deref(), |path| {
+        ReturnPath::of_site("redirect_to", path)
+    })?;
+    send(&state, client.address, &email, path.as_ref()).await?;
     let answer = LinkRequested { status: "sent", expires_in: Directory::LINK_TTL_S };
     Ok((StatusCode::ACCEPTED, Json(answer)))
 }

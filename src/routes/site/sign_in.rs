@@ -68,8 +68,8 @@ pub(super) fn address(path: &ReturnPath) -> String {
 }
 
 fn return_path(text: Option<&str>) -> Result<ReturnPath> {
-    let text = text.filter(|text| !text.is_empty());
-    text.map_or_else(|| Ok(ReturnPath::default()), |text| ReturnPath::of_site("redirect_to", text))
+    let path = ReturnPath::named(text, |path| ReturnPath::of_site("redirect_to", path))?;
+    Ok(path.unwrap_or_default())
 }
 
 /// Where signing in with the identity provider starts, if one is configured.

@@ -33,7 +33,7 @@ use crate::{
 pub struct Authorize {
     /// Its id or slug.
     app: String,
-    /// A path of the app; its start when absent.
+    /// A path of the app; its start when absent or empty.
     return_to: Option<String>,
     /// What the browser was given where the sign-in began, at the app's `/s/sign-in`.
     state: Option<String>,
@@ -51,8 +51,9 @@ pub async fn authorize(
     headers: HeaderMap,
     PageQuery(query): PageQuery<Authorize>,
 ) -> ApiResult<Response> {
-    let return_to = query.return_to.as_deref().filter(|path| !path.is_empty());
-    let return_to = return_to.map(|path| ReturnPath::of_app("return_to", path)).transpose()?;
+    let return_to = ReturnPath::named(query.return_to.as_deref(), |path| {
+        ReturnPath::of_app("return_to", path)
+    })?;
     let return_to = return_to.unwrap_or_default();
     let app = state.rooms.apps().find(&query.app).await?;
     if looking {

@@ -46,8 +46,9 @@ pub async fn callback(
     Speculative(looking): Speculative,
     StrictQuery(query): StrictQuery<Callback>,
 ) -> ApiResult<Response> {
-    let return_to = query.return_to.as_deref().filter(|path| !path.is_empty());
-    let return_to = return_to.map(|path| ReturnPath::of_app("return_to", path)).transpose()?;
+    let return_to = ReturnPath::named(query.return_to.as_deref(), |path| {
+        ReturnPath::of_app("return_to", path)
+    })?;
     if looking {
         return Ok(untouched());
     }

@@ -17,7 +17,7 @@ use crate::{
 /// Where to go afterwards.
 #[derive(Debug, Deserialize)]
 pub struct SignIn {
-    /// A path of this app, in path mode also as the browser shows it; its start when absent.
+    /// A path of this app, in path mode also as the browser shows it; its start when absent or empty.
     return_to: Option<String>,
 }
 
@@ -35,9 +35,10 @@ pub async fn sign_in(
     PageQuery(query): PageQuery<SignIn>,
 ) -> ApiResult<Response> {
     let slug = context.app.as_deref().unwrap_or_default();
-    let return_to = query.return_to.as_deref().filter(|path| !path.is_empty());
-    let return_to = return_to.map(|path| state.origins.path_in_app(slug, path));
-    let return_to = return_to.map(return_path).transpose()?.unwrap_or_default();
+    let return_to = ReturnPath::named(query.return_to.as_deref(), |shown| {
+        return_path(state.origins.path_in_app(slug, shown))
+    })?;
+    let return_to = return_to.unwrap_or_default();
     let app = state.rooms.apps().find(slug).await.ok();
     let comes_back = app.is_some_and(|app| {
         let record = app.record();
