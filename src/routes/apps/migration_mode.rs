@@ -2,7 +2,10 @@
 
 use axum::{Json, extract::State};
 use rookery_actors::app::message::{AppOp, Op};
-use rookery_domain::{ErrorCode, app::migration_ttl};
+use rookery_domain::{
+    ErrorCode,
+    app::{MIGRATION_MINUTES_MAX, migration_ttl},
+};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -26,8 +29,8 @@ pub struct SetMigrationMode {
     /// On or off.
     on: bool,
     /// With `on`: minutes until it turns itself off, 60 when left out. Without, it says nothing.
-    #[serde(default, deserialize_with = "whole::<1, 1_440, _, _>")]
-    #[schema(minimum = 1, maximum = 1440)]
+    #[serde(default, deserialize_with = "whole::<1, { MIGRATION_MINUTES_MAX as i64 }, _, _>")]
+    #[schema(minimum = 1, maximum = 1_440)]
     ttl_minutes: Option<u32>,
 }
 

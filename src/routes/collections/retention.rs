@@ -4,8 +4,10 @@
 use axum::Json;
 use rookery_actors::app::bounds::RetentionState;
 use rookery_domain::{
-    ErrorCode, Result, Timestamp, field_patch::FieldPatch, limits::Limits, manifest::Retention,
-    retention::RetentionPatch,
+    ErrorCode, Timestamp,
+    field_patch::FieldPatch,
+    manifest::Retention,
+    retention::{MAX_AGE_DAYS_MAX, MAX_ROWS_MAX, RetentionPatch},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -28,11 +30,11 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::CollectionNotFound, ErrorCode::Pay
 #[serde(deny_unknown_fields)]
 pub struct RetentionBody {
     /// Rows older than this many days are pruned, 1 to 36500.
-    #[serde(default, deserialize_with = "whole::<1, 36_500, _, _>")]
+    #[serde(default, deserialize_with = "whole::<1, { MAX_AGE_DAYS_MAX as i64 }, _, _>")]
     #[schema(value_type = Option<u32>, minimum = 1, maximum = 36_500)]
     max_age_days: FieldPatch<u32>,
     /// The oldest rows beyond this number are pruned, 1 to 1000000000.
-    #[serde(default, deserialize_with = "whole::<1, 1_000_000_000, _, _>")]
+    #[serde(default, deserialize_with = "whole::<1, { MAX_ROWS_MAX.cast_signed() }, _, _>")]
     #[schema(value_type = Option<u64>, minimum = 1, maximum = 1_000_000_000_u64)]
     max_rows: FieldPatch<u64>,
 }
@@ -45,10 +47,6 @@ impl From<RetentionBody> for RetentionPatch {
 
 impl RequestBody for RetentionBody {
     const BOUND: BodyBound = BodyBound::Small;
-
-    fn check(&self, _: &Limits) -> Result<()> {
-        RetentionPatch::from(*self).apply(Retention::default()).map(|_| ())
-    }
 }
 
 /// Bounds; null where there is none.

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use axum::{extract::State, response::Response};
 use rookery_actors::app::access_ops::AccessOp;
 use rookery_domain::{
-    Error, ErrorCode, Result,
+    ErrorCode,
     credentials::{Credential, OVERLAP_S_DEFAULT, OVERLAP_S_MAX},
     id::CredentialId,
-    limits::Limits,
     secret::{Secret, SecretKind},
 };
 use serde::{Deserialize, Serialize};
@@ -35,20 +34,13 @@ pub const ERRORS: &[ErrorCode] =
 #[serde(deny_unknown_fields)]
 pub struct Rotation {
     /// Seconds that the old token goes on working, 0 to 604,800; 3,600 when left out.
-    #[serde(default, deserialize_with = "whole::<0, 604_800, _, _>")]
+    #[serde(default, deserialize_with = "whole::<0, OVERLAP_S_MAX, _, _>")]
     #[schema(minimum = 0, maximum = 604_800)]
     overlap_s: Option<i64>,
 }
 
 impl RequestBody for Rotation {
     const BOUND: BodyBound = BodyBound::Small;
-
-    fn check(&self, _: &Limits) -> Result<()> {
-        if self.overlap_s.is_some_and(|seconds| !(0..=OVERLAP_S_MAX).contains(&seconds)) {
-            return Err(Error::invalid(format!("`overlap_s`: must be 0 to {OVERLAP_S_MAX}")));
-        }
-        Ok(())
-    }
 }
 
 /// Replaces a credential's token.

@@ -8,11 +8,10 @@ use rookery_actors::app::{
     message::Reply,
 };
 use rookery_domain::{
-    Error, ErrorCode, Result, Timestamp,
+    ErrorCode, Timestamp,
     expiry::Expiry,
-    grants::{GRANT_USES_MAX, Grant},
+    grants::{GRANT_TTL_S_MAX, GRANT_USES_MAX, Grant},
     id::GrantId,
-    limits::Limits,
     secret::{Secret, SecretKind},
 };
 use serde::{Deserialize, Serialize};
@@ -44,27 +43,20 @@ pub struct NewGrant {
     #[serde(alias = "custom_role")]
     role: String,
     /// Visitors that it may make, 1 to 1,000,000; any number when left out.
-    #[serde(default, deserialize_with = "whole::<1, 1_000_000, _, _>")]
+    #[serde(default, deserialize_with = "whole::<1, { GRANT_USES_MAX as i64 }, _, _>")]
     #[schema(minimum = 1, maximum = 1_000_000)]
     max_uses: Option<u32>,
     /// When it ends, a year from now at most; never when left out.
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
     /// When it ends, in seconds from now, in place of `expires_at`.
-    #[serde(default, deserialize_with = "whole::<1, 31_536_000, _, _>")]
+    #[serde(default, deserialize_with = "whole::<1, GRANT_TTL_S_MAX, _, _>")]
     #[schema(minimum = 1, maximum = 31_536_000)]
     expires_in_s: Option<u32>,
 }
 
 impl RequestBody for NewGrant {
     const BOUND: BodyBound = BodyBound::Small;
-
-    fn check(&self, _: &Limits) -> Result<()> {
-        if self.max_uses.is_some_and(|uses| !(1..=GRANT_USES_MAX).contains(&uses)) {
-            return Err(Error::invalid(format!("`max_uses`: must be 1 to {GRANT_USES_MAX}")));
-        }
-        Ok(())
-    }
 }
 
 /// Makes a link whose visitors have a custom role.

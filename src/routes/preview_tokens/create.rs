@@ -11,7 +11,7 @@ use rookery_domain::{
     ErrorCode, Timestamp,
     expiry::Expiry,
     id::PreviewId,
-    previews::Preview,
+    previews::{PREVIEW_TTL_S_MAX, Preview},
     secret::{Secret, SecretKind},
 };
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ pub struct NewPreview {
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
     /// When it ends, in seconds from now, in place of `expires_at`.
-    #[serde(default, deserialize_with = "whole::<1, 7_776_000, _, _>")]
+    #[serde(default, deserialize_with = "whole::<1, PREVIEW_TTL_S_MAX, _, _>")]
     #[schema(minimum = 1, maximum = 7_776_000)]
     expires_in_s: Option<u32>,
 }
