@@ -109,11 +109,16 @@ fn forwarding_headers_are_believed_from_trusted_proxies_only() {
         for line in lines {
             headers.append("x-forwarded-for", HeaderValue::from_bytes(line).unwrap());
         }
-        client::address(peer.parse().unwrap(), &headers, &trusted).to_string()
+        let peer = peer.parse().unwrap();
+        let (address, by_proxy) = client::sender(peer, &headers, &trusted);
+        assert_eq!(by_proxy, client::is_trusted(peer, &trusted), "{peer}");
+        address.to_string()
     };
     let of = |peer: &str, lines: &[&str]| {
         of_bytes(peer, &lines.iter().map(|line| line.as_bytes()).collect::<Vec<_>>())
     };
+    assert!(client::is_trusted("[::ffff:10.0.0.1]:1".parse().unwrap(), &trusted));
+    assert!(!client::is_trusted("192.0.2.9:1".parse().unwrap(), &trusted));
     assert_eq!(of("192.0.2.9:1", &["203.0.113.5"]), "192.0.2.9");
     assert_eq!(of("10.0.0.1:1", &[]), "10.0.0.1");
     assert_eq!(of("10.0.0.1:1", &["203.0.113.5"]), "203.0.113.5");

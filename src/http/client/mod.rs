@@ -94,29 +94,33 @@ impl FromRequestParts<AppState> for RequestContext {
 /// Whether the peer is a trusted proxy.
 #[must_use]
 pub fn is_trusted(peer: SocketAddr, trusted: &[IpNet]) -> bool {
-    !trusted.is_empty() && trusted.iter().any(|net| net.contains(&peer.ip().to_canonical()))
+    is_among(peer.ip().to_canonical(), trusted)
 }
 
-/// The client's address: the peer, or the right-most hop of `X-Forwarded-For` that is not trusted
-/// when the peer is. A hop that is no address ends the walk at the trusted hop before it, an empty one
-/// too: a trusted hop that leaves its client out must not have what that client wrote believed.
+fn is_among(address: IpAddr, trusted: &[IpNet]) -> bool {
+    trusted.iter().any(|net| net.contains(&address))
+}
+
+/// The client's address, and whether a trusted proxy sent the request. The address is the peer's, or the
+/// right-most hop of `X-Forwarded-For` that is not trusted when the peer is. A hop that is no address ends
+/// the walk at the trusted hop before it, an empty one too: a trusted hop that leaves its client out must
+/// not have what that client wrote believed.
 #[must_use]
-pub fn address(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+pub fn sender(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> (IpAddr, bool) {
     let mut client = peer.ip().to_canonical();
-    let is_trusted = |address: &IpAddr| trusted.iter().any(|net| net.contains(address));
-    if trusted.is_empty() || !is_trusted(&client) {
-        return client;
+    if !is_among(client, trusted) {
+        return (client, false);
     }
     let lines = headers.get_all("x-forwarded-for").iter().rev();
     // What a client wrote may be no text; what its proxy put behind it in the same line is.
     for hop in lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b',')) {
         let Some(address) = hop_address(hop) else { break };
         client = address.to_canonical();
-        if !is_trusted(&client) {
+        if !is_among(client, trusted) {
             break;
         }
     }
-    client
+    (client, true)
 }
 
 /// The address of one hop, with a port or without. IPv6 without one may stand in brackets, too.

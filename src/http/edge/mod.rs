@@ -191,8 +191,7 @@ impl Edge {
     ) -> Passing<'a> {
         let (method, uri) = (parts.method.clone(), parts.uri.clone());
         let proxies = &self.state.config.server.trusted_proxies;
-        let address = client::address(peer, &parts.headers, proxies);
-        let by_proxy = client::is_trusted(peer, proxies);
+        let (address, by_proxy) = client::sender(peer, &parts.headers, proxies);
         let caller = request_id::trace_parent(&parts.headers);
         let conditions = ReadConditions::of(&method, &parts.headers);
         let has_cookie = parts.headers.contains_key(header::COOKIE);
