@@ -93,6 +93,12 @@ impl<T: DeserializeOwned> FromRequestParts<AppState> for StrictQuery<T> {
     }
 }
 
+/// A query as it stands behind a path: with its mark, and empty where there is none.
+#[must_use]
+pub fn behind_path(query: Option<&str>) -> String {
+    query.map(|query| format!("?{query}")).unwrap_or_default()
+}
+
 /// Reads a query string.
 ///
 /// # Errors

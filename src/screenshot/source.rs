@@ -21,6 +21,7 @@ use crate::{
     http::{
         client::RequestContext,
         edge::{figures::Listener, headers::open_to_strangers},
+        params::behind_path,
     },
     router,
     routes::page,
@@ -67,8 +68,7 @@ impl AppSource {
             return None;
         }
         let path = url.path().strip_prefix(&self.base)?;
-        let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
-        format!("/{path}{query}").parse().ok()
+        format!("/{path}{}", behind_path(url.query())).parse().ok()
     }
 
     async fn participant(&self, uri: Uri) -> Option<Response> {

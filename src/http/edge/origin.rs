@@ -11,8 +11,8 @@ use rookery_actors::domains::Destination;
 use super::passing::Passing;
 use crate::{
     http::{
-        accept::is_navigation, client::RequestContext, csrf, host, reply::NO_STORE,
-        single_header::SingleHeader,
+        accept::is_navigation, client::RequestContext, csrf, host, params::behind_path,
+        reply::NO_STORE, single_header::SingleHeader,
     },
     pages::{files_pass::FilesPass, origin::HostMatch, paths::WITHOUT_SLASH},
     state::AppState,
@@ -54,8 +54,8 @@ impl Origin {
             None if path.is_empty() => (None, WITHOUT_SLASH),
             None => (None, path),
         };
-        let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
-        let Ok(uri) = format!("{path}{query}").parse::<Uri>() else { return Self::Site };
+        let below = format!("{path}{}", behind_path(parts.uri.query()));
+        let Ok(uri) = below.parse::<Uri>() else { return Self::Site };
         let slug = slug.into();
         parts.uri = uri;
         Self::App { slug, pass }

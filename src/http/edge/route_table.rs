@@ -15,7 +15,10 @@ use utoipa::openapi::{
     path::{Operation, ParameterIn},
 };
 
-use crate::http::edge::figures::{Listener, RouteFigures};
+use crate::http::{
+    edge::figures::{Listener, RouteFigures},
+    params::behind_path,
+};
 
 /// The routes of one kind of origin.
 #[derive(Debug)]
@@ -85,8 +88,7 @@ impl Pages {
             .strip_suffix('/')
             .filter(|_| matches!(*method, Method::GET | Method::HEAD))?;
         self.0.at(path).ok()?;
-        let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
-        Some(format!("{path}{query}"))
+        Some(format!("{path}{}", behind_path(uri.query())))
     }
 }
 

@@ -29,6 +29,7 @@ use crate::{
         auth::visitor::{Arriving, Sender},
         client::RequestContext,
         edge::headers::Withheld,
+        params::behind_path,
     },
     pages::{
         assets::{self, Cache, Reply, Representation},
@@ -118,7 +119,7 @@ pub async fn reserved(
     match context.app.as_deref().filter(|_| is_bare) {
         Some(slug) => {
             let base = state.origins.app_base_path(slug);
-            Redirect::permanent(&format!("{base}{}", query_of(&uri))).into_response()
+            Redirect::permanent(&format!("{base}{}", behind_path(uri.query()))).into_response()
         }
         None => ApiError::unknown_path().into_response(),
     }
@@ -137,12 +138,7 @@ fn elsewhere(state: &AppState, request: &PageRequest) -> Option<Redirect> {
 
 /// The address below an app's `base` that `uri` asks for, with `end` behind its path.
 fn below(base: &str, uri: &Uri, end: &str) -> String {
-    format!("{base}{}{end}{}", uri.path().trim_start_matches('/'), query_of(uri))
-}
-
-/// The query of an address with its mark; empty where there is none.
-fn query_of(uri: &Uri) -> String {
-    uri.query().map(|query| format!("?{query}")).unwrap_or_default()
+    format!("{base}{}{end}{}", uri.path().trim_start_matches('/'), behind_path(uri.query()))
 }
 
 async fn find(state: &AppState, request: &PageRequest) -> Result<Response, Refusal> {
