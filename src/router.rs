@@ -436,20 +436,21 @@ impl Routes {
         self
     }
 
-    /// The router with its state, and the table of what it knows; answers are counted
-    /// as those of `listener`.
-    #[must_use]
-    pub fn into_table(self, listener: Listener, state: &AppState) -> RouteTable {
+    /// The router, to which whoever has a request answered by it gives its state.
+    pub fn handlers(&self) -> Router<AppState> {
         let pages = self.known.pages();
         let nothing_here = async move |method: Method, uri: Uri| match pages.meant(&method, &uri) {
             Some(page) => Redirect::permanent(&page).into_response(),
             None => ApiError::unknown_path().into_response(),
         };
-        let router = self
-            .router
-            .fallback(nothing_here)
-            .method_not_allowed_fallback(|| async { ApiError::unknown_verb() })
-            .with_state(state.clone());
-        RouteTable::new(listener, router, self.known)
+        let router = self.router.clone().fallback(nothing_here);
+        router.method_not_allowed_fallback(|| async { ApiError::unknown_verb() })
+    }
+
+    /// The router with its state, and the table of what it knows; answers are counted
+    /// as those of `listener`.
+    #[must_use]
+    pub fn into_table(self, listener: Listener, state: &AppState) -> RouteTable {
+        RouteTable::new(listener, self.handlers().with_state(state.clone()), self.known)
     }
 }

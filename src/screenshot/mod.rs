@@ -19,6 +19,7 @@ use std::{
     time::Duration,
 };
 
+use axum::Router;
 use bytes::Bytes;
 use rookery_domain::{Error, Result, app::AppRecord, id::AppId, manifest::Visibility};
 use serde::{Deserialize, Serialize};
@@ -104,6 +105,8 @@ struct FailedLately;
 /// All pictures, and who takes them.
 pub struct Screenshots {
     browser: Option<Browser>,
+    /// What answers on apps' own origins. It has no state: that holds the pictures.
+    app_handlers: Router<AppState>,
     taken: moka::sync::Cache<Key, Bytes>,
     /// How often a row was purged; a picture that was begun before is not kept.
     destroyed: AtomicU64,
@@ -122,12 +125,13 @@ impl Screenshots {
         Browser::check(config)
     }
 
-    /// Pictures as the settings want them.
+    /// Pictures as the settings want them, of apps on whose origins `app_handlers` answer.
     #[must_use]
-    pub fn new(config: &config::Screenshot) -> Self {
+    pub fn new(config: &config::Screenshot, app_handlers: Router<AppState>) -> Self {
         let weight = |_: &Key, png: &Bytes| u32::try_from(png.len()).unwrap_or(u32::MAX);
         Self {
             browser: Browser::of(config),
+            app_handlers,
             taken: moka::sync::Cache::builder()
                 .max_capacity(CACHE_BYTES_MAX)
                 .weigher(weight)
@@ -170,7 +174,8 @@ impl Screenshots {
         if let Some(known) = self.known(&key) {
             return known.ok();
         }
-        let (state, source) = (state.clone(), AppSource::new(state, Arc::clone(app)));
+        let source = AppSource::new(state, Arc::clone(app), self.app_handlers.clone());
+        let state = state.clone();
         // To its end: where who asked has left, the next one would begin anew.
         let picture = tokio::spawn(async move {
             let _turn = turn;

@@ -14,16 +14,10 @@ use rookery_domain::{app::AppRecord, id::ParticipantId};
 use serde_json::Value;
 use tower::Service as _;
 use url::Url;
-use utoipa_axum::router::OpenApiRouter;
 
 use super::browser::{Answer, PageSource, Served};
 use crate::{
-    http::{
-        client::RequestContext,
-        edge::{figures::Listener, headers::open_to_strangers},
-        params::behind_path,
-    },
-    router,
+    http::{client::RequestContext, edge::headers::open_to_strangers, params::behind_path},
     routes::page,
     state::AppState,
 };
@@ -50,10 +44,9 @@ pub(super) struct AppSource {
 }
 
 impl AppSource {
-    pub(super) fn new(state: &AppState, app: Arc<AppRecord>) -> Self {
-        let table = router::apps(OpenApiRouter::new()).0.into_table(Listener::Screenshot, state);
+    pub(super) fn new(state: &AppState, app: Arc<AppRecord>, handlers: Router<AppState>) -> Self {
         Self {
-            participants: table.handlers(),
+            participants: handlers.with_state(state.clone()),
             origin: state.app_origin(app.id, &app.slug),
             base: state.origins.app_base_path(&app.slug),
             state: state.clone(),

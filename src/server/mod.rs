@@ -189,7 +189,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         reading: Offload::new(REQUEST_TIMEOUT),
         countries,
         pages: PageCache::new(REQUEST_TIMEOUT),
-        screenshots: Screenshots::new(&config.screenshot),
+        screenshots: Screenshots::new(&config.screenshot, app_routes.handlers()),
         drain,
         config,
     });

@@ -36,8 +36,6 @@ pub enum Listener {
     App,
     /// The operators' own.
     Ops,
-    /// An app's origin as the browser sees it that takes its picture.
-    Screenshot,
 }
 
 impl Listener {
@@ -48,7 +46,6 @@ impl Listener {
             Self::Site => "site",
             Self::App => "app",
             Self::Ops => "ops",
-            Self::Screenshot => "screenshot",
         }
     }
 }
