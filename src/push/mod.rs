@@ -12,7 +12,7 @@ mod vapid;
 
 use std::sync::Arc;
 
-use rookery_domain::{email::Email, id::HumanId, time::Clock};
+use rookery_domain::{id::HumanId, time::Clock};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -35,19 +35,10 @@ const QUEUED_MAX: usize = 1_000;
 /// Tells browsers, as cheap to clone as a few pointers.
 #[derive(Clone)]
 pub struct Push {
-    queue: mpsc::Sender<(Addressee, PushMessage)>,
+    queue: mpsc::Sender<(HumanId, PushMessage)>,
     egress: Egress,
     public_key: String,
     rates: Arc<NoticeRates>,
-}
-
-/// Who is to be told.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Addressee {
-    /// This human.
-    Human(HumanId),
-    /// Whoever has proven this address, if anybody has.
-    Holder(Email),
 }
 
 impl Push {
@@ -97,8 +88,8 @@ impl Push {
 
     /// Tells somebody what `by` did, off the request. When too much waits already, or as many were told
     /// lately as are mailed, it is not told.
-    pub fn tell(&self, who: Addressee, by: HumanId, message: PushMessage) {
-        if let Err(why) = self.rates.count(&who, Some(by)) {
+    pub fn tell(&self, who: HumanId, by: HumanId, message: PushMessage) {
+        if let Err(why) = self.rates.count(who, Some(by)) {
             tracing::warn!(why, "a push was not sent");
             return;
         }

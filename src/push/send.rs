@@ -12,7 +12,7 @@ use bytes::Bytes;
 use futures::future::join_all;
 use reqwest::{Response, StatusCode, header};
 use rookery_actors::Directory;
-use rookery_domain::{Result, sealed::ServerKey, time::Clock};
+use rookery_domain::{Result, id::HumanId, sealed::ServerKey, time::Clock};
 use rookery_storage::push;
 use tokio::{
     sync::{Semaphore, mpsc},
@@ -20,7 +20,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Addressee, PushMessage, Subscription, vapid::Vapid};
+use super::{PushMessage, Subscription, vapid::Vapid};
 use crate::outbound::egress::Egress;
 
 /// Messages that are on their way at a time, those that wait for another try included.
@@ -69,7 +69,7 @@ impl Sender {
     /// Works until `drain` is cancelled; what is under way then is not sent.
     pub(super) async fn run(
         self: &Arc<Self>,
-        queue: &mut mpsc::Receiver<(Addressee, PushMessage)>,
+        queue: &mut mpsc::Receiver<(HumanId, PushMessage)>,
         drain: &CancellationToken,
     ) {
         let mut under_way = UnderWay {
@@ -94,8 +94,8 @@ impl Sender {
         }
     }
 
-    async fn tell(&self, who: &Addressee, message: &PushMessage, posting: &Posting) {
-        let found = match self.subscriptions(who).await {
+    async fn tell(&self, who: HumanId, message: &PushMessage, posting: &Posting) {
+        let found = match self.directory.push_subscriptions(who).await {
             Ok(found) => found,
             Err(error) => return tracing::warn!(%error, "a push was not sent"),
         };
@@ -104,15 +104,6 @@ impl Sender {
         if tokio::time::timeout(MESSAGE_MAX, told).await.is_err() {
             tracing::warn!("a push was given up: push services do not answer in time");
         }
-    }
-
-    async fn subscriptions(&self, who: &Addressee) -> Result<Vec<push::Subscription>> {
-        let human = match who {
-            Addressee::Human(human) => Some(*human),
-            Addressee::Holder(email) => self.directory.holder_of(email).await?,
-        };
-        let Some(human) = human else { return Ok(Vec::new()) };
-        self.directory.push_subscriptions(human).await
     }
 
     /// Sends a message to one browser, in a few tries.
@@ -198,8 +189,8 @@ struct UnderWay {
     sender: Arc<Sender>,
     posting: Arc<Semaphore>,
     tasks: JoinSet<()>,
-    to: HashMap<task::Id, Addressee>,
-    lines: HashMap<Addressee, Line>,
+    to: HashMap<task::Id, HumanId>,
+    lines: HashMap<HumanId, Line>,
 }
 
 /// What one human is being told.
@@ -211,8 +202,8 @@ struct Line {
 
 impl UnderWay {
     /// Sends a message, at once or after others to the same human.
-    fn begin(&mut self, who: Addressee, message: PushMessage) {
-        let line = self.lines.entry(who.clone()).or_insert_with(|| Line {
+    fn begin(&mut self, who: HumanId, message: PushMessage) {
+        let line = self.lines.entry(who).or_insert_with(|| Line {
             under_way: 0,
             behind: VecDeque::new(),
             posting: Posting {
@@ -238,7 +229,7 @@ impl UnderWay {
     }
 
     /// Sends the next message to `who`, if there is one and it has its turn.
-    fn go_on(&mut self, who: Addressee) {
+    fn go_on(&mut self, who: HumanId) {
         let Some(line) = self.lines.get_mut(&who) else { return };
         if line.under_way == UNDER_WAY_TO_ONE_MAX {
             return;
@@ -250,8 +241,8 @@ impl UnderWay {
             return;
         };
         line.under_way += 1;
-        let (sender, posting, to) = (Arc::clone(&self.sender), line.posting.clone(), who.clone());
-        let task = async move { sender.tell(&to, &message, &posting).await };
+        let (sender, posting) = (Arc::clone(&self.sender), line.posting.clone());
+        let task = async move { sender.tell(who, &message, &posting).await };
         self.to.insert(self.tasks.spawn(task).id(), who);
     }
 }

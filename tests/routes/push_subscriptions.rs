@@ -243,6 +243,23 @@ async fn what_one_account_does_is_told_so_often_and_no_more() {
 }
 
 #[tokio::test]
+async fn one_human_is_told_so_often_whatever_names_it() {
+    let builder = TestServer::builder().set("ROOKERY__MAIL__NOTICES_PER_HOUR", "1");
+    let Some(world) = World::start_with(builder).await else { return };
+    let (ada, bob) = (world.server.person("ada").await, world.server.person("bob").await);
+    let (carol, org) = (world.server.person("carol").await, world.server.org(&ada).await);
+    for (name, who) in [("one", &bob), ("other", &carol)] {
+        save(&world.server, &who.human, &world.browser(name, "").await).await.expect(201);
+    }
+    world.offer(&ada.human, &bob.human.email).await;
+    for who in [&bob, &carol] {
+        world.server.join(&org, &ada, who, "member").await;
+    }
+    world.next("other").await;
+    assert_eq!(world.of_service("/count?name=one").await, 1);
+}
+
+#[tokio::test]
 async fn a_push_service_that_asks_for_time_holds_up_nobody_else() {
     let Some(world) = World::start().await else { return };
     let server = &world.server;

@@ -25,7 +25,7 @@ use crate::{
         reply::Created,
     },
     mail::{Invitation, sender},
-    push::{Addressee, PushMessage},
+    push::PushMessage,
     state::{AppState, State as Shared},
 };
 
@@ -119,7 +119,7 @@ fn tell(
     let by = sender(state.rooms.directory.human(who)?.as_deref());
     if invited.has_account {
         let message = PushMessage::shared(&app.slug, &by);
-        state.push.tell(Addressee::Human(invited.human.id), who, message);
+        state.push.tell(invited.human.id, who, message);
         return Ok(());
     }
     if !state.mailer.admits_notice(email, Some(who)) {

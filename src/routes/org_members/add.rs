@@ -17,7 +17,7 @@ use crate::{
     },
     notices::{self, OrgNews},
     openapi::words,
-    push::{Addressee, PushMessage},
+    push::PushMessage,
     state::AppState,
 };
 
@@ -78,7 +78,7 @@ pub async fn add(
                 && let Ok(joined) = directory.org(account, org)
             {
                 let (human, name) = (added.member.human, &joined.org.name);
-                state.push.tell(Addressee::Human(human), account, PushMessage::joined(name));
+                state.push.tell(human, account, PushMessage::joined(name));
                 let news = OrgNews::Joined { by: account, role };
                 notices::tell_of_org(&state, human, org, name, news);
             }

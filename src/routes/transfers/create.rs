@@ -17,7 +17,7 @@ use crate::{
     },
     mail::{Offered, sender},
     notices::{self, Deed},
-    push::{Addressee, PushMessage},
+    push::PushMessage,
     state::AppState,
 };
 
@@ -96,7 +96,11 @@ pub async fn create(
                 }
                 notices::tell_owner(&state, &record, Some(by), Deed::Offered { to: &email });
                 let message = PushMessage::offered(&slug, &by_name);
-                state.push.tell(Addressee::Holder(email), by, message);
+                match state.rooms.directory.holder_of(&email).await {
+                    Ok(Some(human)) => state.push.tell(human, by, message),
+                    Ok(None) => {}
+                    Err(error) => tracing::warn!(%error, "a push was not sent"),
+                }
             }
             Ok(offer)
         })
