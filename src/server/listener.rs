@@ -91,7 +91,6 @@ pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
     // As in std: a restart does not wait for connections of the process before.
-    #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     // Answers are written whole: waiting for more to send would only delay them.
     socket.set_nodelay(true)?;
