@@ -2,6 +2,8 @@
 //! the next page: time and id of the last item, bound to the list and to whose list it is. What is
 //! not here: how a cursor is signed, and those of rows (`rookery_domain::query`).
 
+use std::{fmt, str::FromStr};
+
 use rookery_domain::{
     Result, Timestamp,
     query::{ListCursor, PageLimit, foreign_cursor},
@@ -44,7 +46,20 @@ impl Paging {
         owner: Uuid,
         state: &'a AppState,
     ) -> Result<PageRequest<'a>> {
-        let (list, limit) = self.list(route, owner, state)?;
+        self.within(scope(route, owner), state)
+    }
+
+    /// The same of a list of which a query shows a part. `scope` names the list, whose it is and the part:
+    /// a cursor fits no other.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub fn within<'a, I: FromStr>(
+        &self,
+        scope: String,
+        state: &'a AppState,
+    ) -> Result<PageRequest<'a, I>> {
+        let (list, limit) = self.list(scope, state)?;
         Ok(PageRequest { limit, after: list.position(self.cursor.as_deref())?, list })
     }
 
@@ -58,7 +73,7 @@ impl Paging {
         owner: Uuid,
         state: &'a AppState,
     ) -> Result<PageRequestByName<'a>> {
-        let (list, limit) = self.list(route, owner, state)?;
+        let (list, limit) = self.list(scope(route, owner), state)?;
         let after = list.read(self.cursor.as_deref())?.map(|cursor| cursor.after);
         Ok(PageRequestByName { list, limit, after })
     }
@@ -74,21 +89,21 @@ impl Paging {
         owner: Uuid,
         state: &'a AppState,
     ) -> Result<PageRequestByNumber<'a>> {
-        let (list, limit) = self.list(route, owner, state)?;
+        let (list, limit) = self.list(scope(route, owner), state)?;
         let skip = list.read(self.cursor.as_deref())?.map(|cursor| cursor.after.parse());
         let skip = skip.transpose().map_err(|_| foreign_cursor())?.unwrap_or(0);
         Ok(PageRequestByNumber { list, limit, skip })
     }
 
-    fn list<'a>(
-        &self,
-        route: &'static str,
-        owner: Uuid,
-        state: &'a AppState,
-    ) -> Result<(List<'a>, usize)> {
-        let list = List { route, owner, key: &state.rooms.key };
+    fn list<'a>(&self, scope: String, state: &'a AppState) -> Result<(List<'a>, usize)> {
+        let list = List { scope, key: &state.rooms.key };
         Ok((list, PageLimit::of(self.limit)?.get()))
     }
+}
+
+/// What the cursors of a whole list are bound to.
+fn scope(route: &'static str, owner: Uuid) -> String {
+    format!("{route} {owner}")
 }
 
 /// A page that is asked for of a list in the order of names.
@@ -118,7 +133,7 @@ impl PageRequestByName<'_> {
 }
 
 /// A page that is asked for of a list that is made anew for each.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct PageRequestByNumber<'a> {
     list: List<'a>,
     limit: usize,
@@ -136,19 +151,19 @@ impl PageRequestByNumber<'_> {
     }
 }
 
-/// A page that is asked for.
-#[derive(Debug, Clone, Copy)]
-pub struct PageRequest<'a> {
+/// A page that is asked for of a list whose cursors name items by `I`.
+#[derive(Debug, Clone)]
+pub struct PageRequest<'a, I = Uuid> {
     list: List<'a>,
     /// Items on it at most.
     pub limit: usize,
-    after: Option<(Timestamp, Uuid)>,
+    after: Option<(Timestamp, I)>,
 }
 
-impl PageRequest<'_> {
+impl<I: Copy + fmt::Display> PageRequest<'_, I> {
     /// The place behind which it begins: time and id of the last item before; none at the start.
-    pub fn after<I>(&self, id: impl FnOnce(Uuid) -> I) -> Option<(Timestamp, I)> {
-        self.after.map(|(at, uuid)| (at, id(uuid)))
+    pub fn after<T>(&self, id: impl FnOnce(I) -> T) -> Option<(Timestamp, T)> {
+        self.after.map(|(at, named)| (at, id(named)))
     }
 
     /// Items to look for: one more than fit tells whether there is another page.
@@ -161,7 +176,7 @@ impl PageRequest<'_> {
     pub fn show<T, B>(
         &self,
         mut found: Vec<T>,
-        place: impl FnOnce(&T) -> (Timestamp, Uuid),
+        place: impl FnOnce(&T) -> (Timestamp, I),
         body: impl FnMut(&T) -> B,
     ) -> Page<B> {
         let more = found.len() > self.limit;
@@ -172,7 +187,7 @@ impl PageRequest<'_> {
 
     /// The cursor that leads on from the item at this time and id.
     #[must_use]
-    pub fn cursor(&self, place: (Timestamp, Uuid)) -> String {
+    pub fn cursor(&self, place: (Timestamp, I)) -> String {
         self.list.cursor(place)
     }
 }
@@ -184,32 +199,28 @@ pub fn one_more<N: From<u16>>(items: usize) -> N {
 }
 
 /// A list that a cursor belongs to.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct List<'a> {
-    route: &'static str,
-    owner: Uuid,
+    /// What its cursors are bound to.
+    scope: String,
     /// What signs its cursors.
     key: &'a ServerKey,
 }
 
 impl List<'_> {
-    fn cursor(&self, (at, id): (Timestamp, Uuid)) -> String {
+    fn cursor(&self, (at, id): (Timestamp, impl fmt::Display)) -> String {
         self.token(&ListCursor::behind(at, id))
     }
 
-    fn position(&self, cursor: Option<&str>) -> Result<Option<(Timestamp, Uuid)>> {
+    fn position<I: FromStr>(&self, cursor: Option<&str>) -> Result<Option<(Timestamp, I)>> {
         self.read(cursor)?.map(|cursor| cursor.place()).transpose()
     }
 
     fn token(&self, cursor: &ListCursor) -> String {
-        cursor.to_token(self.key, &self.scope())
+        cursor.to_token(self.key, &self.scope)
     }
 
     fn read(&self, cursor: Option<&str>) -> Result<Option<ListCursor>> {
-        cursor.map(|token| ListCursor::parse(token, self.key, &self.scope())).transpose()
-    }
-
-    fn scope(&self) -> String {
-        format!("{} {}", self.route, self.owner)
+        cursor.map(|token| ListCursor::parse(token, self.key, &self.scope)).transpose()
     }
 }

@@ -4,8 +4,7 @@ use axum::{extract::State, response::Response};
 use rookery_actors::control::{AppList, AppsOf, ShownStatus};
 use rookery_domain::{
     ErrorCode,
-    id::{HumanId, OrgId},
-    query::{ListCursor, PageLimit},
+    id::{AppId, HumanId, OrgId},
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -16,6 +15,7 @@ use crate::{
     http::{
         auth::permission::ClaimedAgent,
         conditional::tagged,
+        paging::Paging,
         params::StrictQuery,
         reply::{Page, to_json},
     },
@@ -66,7 +66,8 @@ pub async fn list(
     State(state): State<AppState>,
     StrictQuery(query): StrictQuery<Query>,
 ) -> ApiResult<Response> {
-    let limit = PageLimit::of(query.limit)?.get();
+    let scope = scope(caller.owner, &query);
+    let page = Paging::new(query.limit, query.cursor).within(scope, &state)?;
     let whose = match query.org_id {
         Some(org) => {
             state.rooms.directory.check_org_admin(caller.owner, org)?;
@@ -74,19 +75,16 @@ pub async fn list(
         }
         None => AppsOf::Owner(caller.owner),
     };
-    let scope = scope(caller.owner, &query);
-    let key = &state.rooms.key;
-    let after = query.cursor.as_deref().map(|token| ListCursor::parse(token, key, &scope)?.place());
     let wanted = AppList {
         shown: query.status,
         include_deleted: query.include_deleted,
         slug: query.slug,
-        after: after.transpose()?,
+        after: page.after(|id: AppId| id),
     };
-    let (apps, more) = state.rooms.control().list(whose, wanted, limit).await?;
+    let (apps, more) = state.rooms.control().list(whose, wanted, page.limit).await?;
     let next_cursor = apps.last().filter(|_| more).map(|listed| {
         let record = listed.app.record();
-        ListCursor::behind(record.created_at, record.id).to_token(key, &scope)
+        page.cursor((record.created_at, record.id))
     });
     let mut items = Vec::with_capacity(apps.len());
     for listed in apps {
