@@ -7,7 +7,7 @@ use rookery_testkit::until;
 use serde_json::{Value, json};
 
 use super::rows::{OWNER, Rows, STRANGER};
-use crate::harness::{Answer, encoded};
+use crate::harness::{Answer, TestServer, encoded};
 
 /// Long lists that one account asks for at once.
 const FLOOD: usize = 60;
@@ -65,6 +65,58 @@ async fn a_crowd_of_visitors_lets_the_owner_come_between() {
     let path = format!("/v1/apps/{id}/collections/entries?filter={filter}");
     let list = rows.server.request(Method::GET, &path).bearer_auth(rows.key(OWNER));
     comes_between(&rows, flood, Answer::of(list).boxed()).await;
+}
+
+#[tokio::test]
+async fn batches_of_one_visitor_leave_room_for_others() {
+    let rows = Rows::on(TestServer::builder().set("apps.mailbox_limit", "4")).await;
+    // A row takes a moment: it is held against every branch.
+    let branches: Vec<_> = (0..200)
+        .map(|n| json!({"properties": {"text": {"const": format!("no row {n}")}}}))
+        .collect();
+    let manifest = json!({
+        "collections": {"entries": {
+            "schema": {"$ref": "#/$defs/Entry"},
+            "permissions": {"read": ["anyone"], "write": ["anyone"], "delete": ["owner"]},
+        }},
+        "$defs": {"Entry": {"type": "object", "not": {"anyOf": branches}}},
+    });
+    let body = json!({"html": "<title>T</title>", "manifest": manifest, "visibility": "public"});
+    let app = rows.server.post("/v1/apps", rows.key(OWNER), &body.to_string()).await.expect(201);
+    let host = app["url"].as_str().expect("an address").trim_start_matches("http://");
+    let host = host.trim_end_matches('/');
+    let come = rows.server.request(Method::POST, "/s/session").header("host", host);
+    let token = Answer::of(come.json(&json!({}))).await.expect(201)["token"].clone();
+    let token = token.as_str().expect("a token");
+    let entries: Vec<_> = (0..100).map(|n| json!({"data": {"text": format!("row {n}")}})).collect();
+    let batch = || {
+        let request = rows.server.request(Method::POST, "/s/collections/entries/batch");
+        let request = request.header("host", host).header("x-service-participant-token", token);
+        Answer::of(request.json(&json!({"rows": entries}))).boxed()
+    };
+    let mut flood: FuturesUnordered<_> = (0..FLOOD).map(|_| batch()).collect();
+    let waiting = || rows.server.state().long_jobs().count;
+    let another = async {
+        until("most of the flood waits", || waiting() >= FLOOD / 2).await;
+        let asked = waiting();
+        let path = format!("/v1/apps/{}/collections/entries", app["id"].as_str().expect("an id"));
+        for _ in 0..3 {
+            let row = json!({"data": {"text": "mine"}}).to_string();
+            rows.server.post(&path, rows.key(OWNER), &row).await.expect(201);
+        }
+        (asked, waiting())
+    };
+    let mut another = std::pin::pin!(another);
+    let (asked, left) = loop {
+        tokio::select! {
+            came = &mut another => break came,
+            Some(answer) = flood.next() => drop(answer.expect(200)),
+        }
+    };
+    assert!(left > asked / 4, "{left} of {asked} still wait");
+    while let Some(answer) = flood.next().await {
+        answer.expect(200);
+    }
 }
 
 /// An app whose rows these may read.

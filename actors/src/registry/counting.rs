@@ -1,8 +1,15 @@
 //! A message from being sent to being answered: it is counted, and it is a span of its trace.
 //! While it is queued or uncommitted, it counts in its app's queue too.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
+use parking_lot::Mutex;
 use rookery_domain::{
     Error, Result,
     id::AppId,
@@ -92,34 +99,109 @@ pub(crate) fn end_span(
     trace.child().end(name, began.into_std(), Instant::now().into_std(), failed, fields);
 }
 
-/// A message that is queued or uncommitted, as it is counted.
+/// What the messages of an app weigh that are on their way to it, queued or uncommitted, in bytes.
+#[derive(Debug, Default)]
+pub(super) struct Weights {
+    all: AtomicUsize,
+    visitors: Mutex<OfVisitors>,
+}
+
+#[derive(Debug, Default)]
+struct OfVisitors {
+    all: usize,
+    /// Only networks that have some.
+    by_network: HashMap<u64, usize>,
+}
+
+impl Weights {
+    /// Whether there is no such message.
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.load(Ordering::Relaxed) == 0
+    }
+
+    /// Adds a message, unless all would weigh more than `max` with it. Visitors, who may be anybody, have
+    /// half of that at most, and one `network` half of what they have. A single message is let in whatever
+    /// it weighs.
+    fn add(&self, bytes: usize, network: Option<u64>, max: usize) -> bool {
+        if let Some(network) = network
+            && !self.visitors.lock().add(bytes, network, max / 2)
+        {
+            return false;
+        }
+        let before = self.all.fetch_add(bytes, Ordering::Relaxed);
+        let fits = fits(before, bytes, max);
+        if !fits {
+            self.remove(bytes, network);
+        }
+        fits
+    }
+
+    fn remove(&self, bytes: usize, network: Option<u64>) {
+        self.all.fetch_sub(bytes, Ordering::Relaxed);
+        if let Some(network) = network {
+            self.visitors.lock().remove(bytes, network);
+        }
+    }
+}
+
+impl OfVisitors {
+    fn add(&mut self, bytes: usize, network: u64, max: usize) -> bool {
+        let of_network = self.by_network.get(&network).copied().unwrap_or(0);
+        let fits = fits(self.all, bytes, max) && fits(of_network, bytes, max / 2);
+        if fits {
+            self.all += bytes;
+            self.by_network.insert(network, of_network + bytes);
+        }
+        fits
+    }
+
+    fn remove(&mut self, bytes: usize, network: u64) {
+        self.all -= bytes;
+        if let Entry::Occupied(mut held) = self.by_network.entry(network) {
+            *held.get_mut() -= bytes;
+            if *held.get() == 0 {
+                held.remove();
+            }
+        }
+    }
+}
+
+const fn fits(before: usize, bytes: usize, max: usize) -> bool {
+    before == 0 || before + bytes <= max
+}
+
+/// A message that is on its way, queued or uncommitted, as it is counted.
 pub(crate) struct Queued {
     slot: Arc<Slot>,
     bytes: usize,
+    /// Whence a visitor sent it.
+    network: Option<u64>,
     /// Who looks at the app, and the message's number there.
     seen: Option<(Arc<Watch>, u64)>,
 }
 
 impl Queued {
     /// A message of so many bytes enters the queue of `slot`'s app; it leaves when this is dropped.
-    /// `None` when the app's messages would weigh more than `bytes_max` together. A single message
-    /// is let in whatever it weighs.
-    pub(crate) fn new(slot: &Arc<Slot>, bytes: usize, bytes_max: usize) -> Option<Self> {
-        let before = slot.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
-        if before > 0 && before + bytes > bytes_max {
-            slot.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    /// `None` when the app's messages would weigh more than they may, of `bytes_max` together.
+    pub(crate) fn new(
+        slot: &Arc<Slot>,
+        bytes: usize,
+        bytes_max: usize,
+        network: Option<u64>,
+    ) -> Option<Self> {
+        if !slot.weights.add(bytes, network, bytes_max) {
             return None;
         }
         slot.observer.queued(slot.id, 1);
         let seen =
             slot.activity.watch.load().as_ref().map(|watch| (watch.clone(), watch.entered()));
-        Some(Self { slot: slot.clone(), bytes, seen })
+        Some(Self { slot: slot.clone(), bytes, network, seen })
     }
 }
 
 impl Drop for Queued {
     fn drop(&mut self) {
-        self.slot.queued_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.slot.weights.remove(self.bytes, self.network);
         self.slot.observer.queued(self.slot.id, -1);
         if let Some((watch, number)) = &self.seen {
             watch.left(*number);

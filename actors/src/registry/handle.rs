@@ -7,7 +7,10 @@ use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{Error, Result, app::AppRecord, id::AppId, principal::Caller, trace::Trace};
 use rookery_storage::{offload::Permit, trace};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::{
+    sync::OwnedSemaphorePermit,
+    time::{Instant, timeout, timeout_at},
+};
 
 use super::{
     Apps, SlotState,
@@ -172,9 +175,10 @@ impl AppHandle {
         self.slot.clock.touch(self.env().uptime());
         let deadline = message.began + self.env().options.request_timeout;
         let (queued_at, trace) = (message.began, message.trace.clone());
-        let mut permits = self.admit(bytes).inspect_err(|_| message.shed = true)?;
+        let network = caller.network();
         let aside =
             aside::may_take_long(&op, bytes) || self.slot.clock.is_slow(self.env().uptime());
+        let mut permits = self.admit(bytes, network, aside).inspect_err(|_| message.shed = true)?;
         let mut ask = Box::new(Ask {
             caller,
             op,
@@ -190,7 +194,9 @@ impl AppHandle {
             let live = self.live_by(deadline, message.trace.as_deref()).await?;
             // There are few: none is held while the app wakes.
             if ask.aside {
-                ask.permit = Some(self.permit_by(ask.caller.network(), deadline).await?);
+                permits.mailbox = None;
+                ask.permit = Some(self.permit_by(network, deadline).await?);
+                permits.mailbox = Some(self.place().inspect_err(|_| message.shed = true)?);
             }
             ask.queued_at = Instant::now();
             let (request, answer) = Request::new(ask, permits);
@@ -255,13 +261,18 @@ impl AppHandle {
         permit.map_err(late).flatten()
     }
 
-    /// A permit of the app's mailbox, and its bytes of the global budget and of the app's part of it.
-    fn admit(&self, bytes: usize) -> Result<Permits> {
+    /// A place in the app's mailbox.
+    fn place(&self) -> Result<OwnedSemaphorePermit> {
+        let place = self.slot.mailbox.clone().try_acquire_owned();
+        place.map_err(|_| Error::unavailable("too many requests wait for this app"))
+    }
+
+    /// The bytes of a request from `network` of the global budget and of the app's part of it; a place in
+    /// the mailbox too, unless it is decided `aside` and takes one when it comes to its turn.
+    fn admit(&self, bytes: usize, network: Option<u64>, aside: bool) -> Result<Permits> {
         let inner = &self.apps.inner;
         let bytes = bytes.max(REQUEST_BYTES_MIN);
-        let Ok(mailbox) = self.slot.mailbox.clone().try_acquire_owned() else {
-            return Err(Error::unavailable("too many requests wait for this app"));
-        };
+        let mailbox = (!aside).then(|| self.place()).transpose()?;
         let share = u32::try_from(bytes).unwrap_or(u32::MAX);
         let Ok(held) = inner.inflight_bytes.clone().try_acquire_many_owned(share) else {
             return Err(Error::unavailable(match self.apps.is_stopping() {
@@ -271,9 +282,9 @@ impl AppHandle {
             }));
         };
         let of_app = inner.env.options.inflight_bytes_max / BYTES_OF_APP_ONE_IN;
-        let queued = Queued::new(&self.slot, bytes, of_app)
+        let queued = Queued::new(&self.slot, bytes, of_app, network)
             .ok_or_else(|| Error::unavailable("too many bytes of requests wait for this app"))?;
-        Ok(Permits { _mailbox: mailbox, _bytes: held, _queued: queued })
+        Ok(Permits { mailbox, _bytes: held, _queued: queued })
     }
 
     /// What an operator sees of the app. Wakes nothing and asks no actor.

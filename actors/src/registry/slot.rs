@@ -7,7 +7,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -23,6 +23,7 @@ use tokio::{
 };
 
 use super::{
+    counting::Weights,
     history::History,
     stage::{SlotState, Stage},
     use_clock::UseClock,
@@ -65,11 +66,12 @@ pub(crate) struct Slot {
     pub(crate) activity: Activity,
     pub(super) observer: Arc<Observer>,
     started: Instant,
-    /// One permit for each message queued or uncommitted.
+    /// One permit for each message queued or uncommitted; none for those that wait to be decided beside the
+    /// event loop.
     pub(crate) mailbox: Arc<Semaphore>,
     mailbox_limit: usize,
-    /// Bytes of these messages.
-    pub(super) queued_bytes: AtomicUsize,
+    /// What all of these messages weigh.
+    pub(super) weights: Weights,
     pub(crate) usage: Usage,
     live: ArcSwapOption<Live>,
     stage: Mutex<Stage>,
@@ -105,7 +107,7 @@ impl Slot {
             started,
             mailbox: Arc::new(Semaphore::new(mailbox_limit)),
             mailbox_limit,
-            queued_bytes: AtomicUsize::new(0),
+            weights: Weights::default(),
             usage: Usage::default(),
             live: ArcSwapOption::empty(),
             deploying: AsyncMutex::new(()),
@@ -356,7 +358,7 @@ impl Slot {
     /// Whether somebody is on the way to the app, waits in it, or follows it: it does not hibernate
     /// then.
     pub(crate) fn is_needed(&self) -> bool {
-        self.queued() > 0 || self.hub.present() > 0
+        !self.weights.is_empty() || self.hub.present() > 0
     }
 
     /// Asks the running incarnation, if there is one, to stop if nothing is pending.

@@ -79,10 +79,12 @@ struct Pending {
     permits: Permits,
 }
 
-/// What a queued request holds: a permit of the app's mailbox, and its bytes of the global budget.
-/// Travels with the request into its group and is given back when that has ended.
+/// What a request holds: a place in the app's mailbox, and its bytes of the global budget and of the
+/// app's part of it. Travels with the request into its group and is given back when that has ended.
 pub(crate) struct Permits {
-    pub(crate) _mailbox: OwnedSemaphorePermit,
+    /// None while the request waits to be decided beside the event loop: that queue has turns, and a place
+    /// that is held there would be nobody else's.
+    pub(crate) mailbox: Option<OwnedSemaphorePermit>,
     pub(crate) _bytes: OwnedSemaphorePermit,
     pub(crate) _queued: Queued,
 }
