@@ -110,7 +110,7 @@ impl AppHandle {
             let admin_lost = self.env().orgs.next_loss();
             let view = self.view(caller).await?;
             check(&view, cursor, self.feed_floor(&view.root))?;
-            let (events, through, more) = self.look(&view, cursor, query).await?;
+            let (events, through, more) = self.look(&view, caller.network(), cursor, query).await?;
             cursor.seq = through;
             let waited = Instant::now() >= deadline;
             if !events.is_empty() || more || waited {
@@ -151,6 +151,7 @@ impl AppHandle {
     async fn look(
         &self,
         view: &View,
+        network: Option<u64>,
         cursor: FeedCursor,
         query: &FeedQuery,
     ) -> Result<(Vec<FeedEvent>, u64, bool)> {
@@ -160,7 +161,12 @@ impl AppHandle {
         let mut chunk_events = CHUNK_EVENTS_MIN;
         let begins = self.env().feed_begins();
         while through < view.root.seq && looked < SCAN_EVENTS_MAX && scanned < SCAN_BYTES_MAX {
-            let events = self.chunk(view, through, chunk_events).await?;
+            let events = match self.chunk(view, network, through, chunk_events).await {
+                Ok(events) => events,
+                // What was found is told; whoever goes on behind it is told of this.
+                Err(_) if looked > 0 => return Ok((seen, through, true)),
+                Err(error) => return Err(error),
+            };
             let chunk_bytes: usize = events.iter().map(|event| weight(event)).sum();
             if chunk_bytes < PAGE_BYTES {
                 chunk_events = (chunk_events * CHUNK_GROWTH).min(CHUNK_EVENTS_MAX);
@@ -185,14 +191,20 @@ impl AppHandle {
     }
 
     /// The events behind `after`, one at least: those that are in memory, or some of storage, `limit` at
-    /// most.
-    async fn chunk(&self, view: &View, after: u64, limit: usize) -> Result<Vec<Arc<Event>>> {
+    /// most. Storage is read in turns with what other networks follow of the owner's apps.
+    async fn chunk(
+        &self,
+        view: &View,
+        network: Option<u64>,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Arc<Event>>> {
         if let Some(events) = view.root.tail.after(after) {
             return Ok(events);
         }
         let env = self.env();
         // Other reads of storage share its connections.
-        let _turn = env.replaying.permit(view.root.record.owner).await?;
+        let _turn = env.replaying.permit_for(view.root.record.owner, network).await?;
         let events = env.store.events(self.id(), after, view.root.seq, limit).await?;
         if events.is_empty() {
             // Pruned between the look at the root and this one, or damaged: nothing is passed over.
