@@ -113,7 +113,7 @@ pub(crate) struct Env {
     /// Who acts as the owner of an organization's apps.
     pub(crate) orgs: OrgRoles,
     pub(crate) schemas: Schemas,
-    /// Where manifests are compiled. These eight go round by the owners of apps.
+    /// Where manifests are compiled. These nine go round by the owners of apps.
     pub(crate) compiling: Offload,
     /// Where long lists are made.
     pub(crate) scanning: Offload,
@@ -127,6 +127,8 @@ pub(crate) struct Env {
     pub(crate) detached: Offload,
     /// Permits for reads of events that are in storage alone.
     pub(crate) replaying: Offload,
+    /// Permits for reports of what apps are used for, which storage sums up.
+    pub(crate) reporting: Offload,
     /// The permit for deploys that move many bytes of rows.
     pub(crate) moving: Offload,
     /// An app has more in its trash than that has room for.

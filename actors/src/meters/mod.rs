@@ -30,6 +30,7 @@ use rustc_hash::FxHashMap;
 use self::salt::DaySalt;
 use crate::registry::{AppHandle, slot::Slot};
 
+pub(crate) use report::REPORT_PERMITS;
 pub use report::{AccountMeters, Analytics};
 pub(crate) use roll_up::{Whose, forget, roll_up};
 

@@ -21,6 +21,10 @@ const HOURS_SHOWN_MAX: i32 = 168;
 /// Most countries, and most referrers, that a report names.
 const SOURCES_SHOWN_MAX: u32 = 100;
 
+/// Reports, over all accounts, that storage sums up at a time, one of an account: one of a long window looks
+/// at as many records as days have names. Others wait.
+pub(crate) const REPORT_PERMITS: usize = 2;
+
 /// How the pages of an app were seen.
 #[derive(Debug, Clone)]
 pub struct Analytics {
@@ -59,6 +63,7 @@ impl Control {
     pub async fn analytics(&self, app: &AppHandle, window: Window) -> Result<Analytics> {
         let (db, id) = (&self.db, app.id());
         self.bring_up_to_date(Whose::App(id)).await?;
+        let _turn = self.env().reporting.permit(app.record().owner).await?;
         let last_hour =
             hour_of(self.env().clock.now()).clamp(window.first_hour(), window.end_hour() - 1);
         let first_hour = window.first_hour().max(last_hour - HOURS_SHOWN_MAX + 1);
@@ -92,6 +97,7 @@ impl Control {
     /// `unavailable` when storage does not answer.
     pub async fn usage(&self, app: &AppHandle, window: Window) -> Result<Vec<(i32, Flows)>> {
         self.bring_up_to_date(Whose::App(app.id())).await?;
+        let _turn = self.env().reporting.permit(app.record().owner).await?;
         read::app_days(&self.db, app.id(), window).await.map_err(Error::from)
     }
 
@@ -123,6 +129,7 @@ impl Control {
     /// `unavailable` when storage does not answer.
     pub async fn account_days(&self, human: HumanId, window: Window) -> Result<Vec<(i32, Flows)>> {
         self.bring_up_to_date(Whose::Account(human)).await?;
+        let _turn = self.env().reporting.permit(human).await?;
         read::account_days(&self.db, human, window).await.map_err(Error::from)
     }
 
@@ -132,6 +139,7 @@ impl Control {
     /// `unavailable` when storage does not answer.
     pub async fn account_hours(&self, human: HumanId, window: Window) -> Result<Vec<(i32, Flows)>> {
         self.bring_up_to_date(Whose::Account(human)).await?;
+        let _turn = self.env().reporting.permit(human).await?;
         read::account_hours(&self.db, human, window).await.map_err(Error::from)
     }
 }

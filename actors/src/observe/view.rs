@@ -56,8 +56,8 @@ impl Apps {
     pub fn long_jobs(&self) -> Waits {
         let env = &self.inner.env;
         let decisions = [&env.compiling, &env.scanning, &env.deciding, &env.rehearsing];
-        let kinds =
-            decisions.into_iter().chain([&env.trash, &env.detached, &env.replaying, &env.moving]);
+        let reads = [&env.trash, &env.detached, &env.replaying, &env.reporting, &env.moving];
+        let kinds = decisions.into_iter().chain(reads);
         kinds.map(Offload::waits).sum()
     }
 
