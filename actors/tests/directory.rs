@@ -99,6 +99,24 @@ async fn a_crash_is_followed_by_a_reload_and_nothing_is_read_in_between() {
 }
 
 #[tokio::test]
+async fn what_belongs_to_an_account_that_cannot_be_read_is_left_out() {
+    let house = house().await;
+    let directory = &house.directory;
+    let (ada, bob) =
+        (house.sign_in("ada@example.org").await, house.sign_in("bob@example.org").await);
+    let (agent, minted) = house.agent().await;
+    let code = directory.mint_claim_code(house.holder(&ada), KeepResponse::nothing()).await;
+    let code = code.unwrap().code;
+    directory.claim(agent.agent.id, &code.expose(), Ipv4Addr::LOCALHOST.into()).await.unwrap();
+    assert!(faults::damage::human(&house.db, ada.human.id).await.unwrap());
+    directory.crash().await.unwrap_err();
+    until("the reload", || directory.session(bob.secret.expose()).is_ok()).await;
+    assert!(directory.session(bob.secret.expose()).unwrap().is_some());
+    assert!(directory.session(ada.secret.expose()).unwrap().is_none());
+    assert!(directory.key(minted.secret.expose()).unwrap().is_none());
+}
+
+#[tokio::test]
 async fn visitors_who_wait_look_again_after_a_reload() {
     let house = house().await;
     let directory = &house.directory;

@@ -2,8 +2,9 @@
 //! organization, and the sessions that are still open. Page by page, so that a large directory
 //! needs no large answer.
 
-use rookery_domain::Timestamp;
-use uuid::Uuid;
+use std::sync::Arc;
+
+use rookery_domain::{Timestamp, text::hex};
 
 use crate::{
     agents::{Agent, keys::Key},
@@ -47,7 +48,7 @@ pub async fn load(db: &Db, now: Timestamp, mut visit: impl FnMut(Entry) + Send) 
     if matches!(db, Db::Postgres(_)) {
         db.transaction((), |tx, ()| Box::pin(wait_for_commits(tx))).await?;
     }
-    let page = |[after]: [[u8; 16]; 1]| args![after, PAGE];
+    let page = |[after]: [Arc<[u8]>; 1]| args![after, PAGE];
     pages(
         db,
         concat!("select ", human_columns!(), " from humans where id > $1 order by id limit $2"),
@@ -100,9 +101,10 @@ async fn wait_for_commits(tx: &mut Tx) -> Result<()> {
     Ok(())
 }
 
-/// A record, and the ids that it stands under also when it cannot be read.
+/// A record, and the ids that it stands under also when it cannot be read: their bytes, however many
+/// they are.
 struct Identified<T, const N: usize> {
-    ids: [[u8; 16]; N],
+    ids: [Arc<[u8]>; N],
     record: Read<T>,
 }
 
@@ -110,12 +112,17 @@ impl<T: FromColumns, const N: usize> FromColumns for Identified<T, N> {
     const WHAT: &'static str = T::WHAT;
 
     fn from_columns(columns: &impl ReadColumns) -> Read<Self> {
-        let mut ids = [[0; 16]; N];
+        let mut ids = no_ids();
         for (at, id) in ids.iter_mut().enumerate() {
             *id = columns.get(at)?;
         }
         Ok(Self { ids, record: T::from_columns(columns) })
     }
+}
+
+/// Those before all others.
+fn no_ids<const N: usize>() -> [Arc<[u8]>; N] {
+    std::array::from_fn(|_| Arc::from([]))
 }
 
 /// Shows every row of a table to `visit`, in the order of its ids, which are the first columns. One
@@ -124,22 +131,22 @@ impl<T: FromColumns, const N: usize> FromColumns for Identified<T, N> {
 pub(crate) async fn pages<T: FromColumns, const N: usize>(
     db: &Db,
     sql: &'static str,
-    bind: impl Fn([[u8; 16]; N]) -> Args,
+    bind: impl Fn([Arc<[u8]>; N]) -> Args,
     mut visit: impl FnMut(T),
 ) -> Result<()> {
-    let mut after = [[0; 16]; N];
+    let mut after = no_ids();
     loop {
-        let page: Vec<Identified<T, N>> = db.all(sql, bind(after)).await?;
+        let page: Vec<Identified<T, N>> = db.all(sql, bind(after.clone())).await?;
         let full = page.len() == PAGE as usize;
         for Identified { ids, record } in page {
-            after = ids;
             match record {
                 Ok(record) => visit(record),
                 Err(why) => {
-                    let ids = ids.map(Uuid::from_bytes);
+                    let ids: Vec<String> = ids.iter().map(|id| hex(id)).collect();
                     tracing::error!(what = T::WHAT, ?ids, why, "a stored record cannot be read");
                 }
             }
+            after = ids;
         }
         if !full {
             return Ok(());

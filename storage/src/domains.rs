@@ -305,18 +305,24 @@ async fn changed(tx: &mut Tx, app: AppId) -> Result<Vec<Domain>> {
     tx.all(OF_APP, args![app]).await
 }
 
-/// All domains whose control is proven, each app's oldest first.
+/// All domains whose control is proven, each app's oldest first. One that cannot be read is left out and
+/// logged.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn proven(db: &Db) -> Result<Vec<Domain>> {
-    db.all(
-        "select d.id, d.app_id, d.name, d.token, d.edge_id, d.created_at, d.proven_at,
+    let found: Vec<Read<Domain>> = db
+        .all(
+            "select d.id, d.app_id, d.name, d.token, d.edge_id, d.created_at, d.proven_at,
                 d.serves
          from domain_names n join domains d on d.id = n.domain_id order by d.created_at, d.id",
-        args![],
-    )
-    .await
+            args![],
+        )
+        .await?;
+    let readable = found.into_iter().filter_map(|domain| {
+        domain.inspect_err(|why| tracing::error!(why, "a stored domain cannot be read")).ok()
+    });
+    Ok(readable.collect())
 }
 
 /// Removes a domain, if it is still there; the domains that its app has left. What the edge provider

@@ -210,6 +210,49 @@ pub mod damage {
         change(db, "update agent_keys set state = 9 where id = $1", args![key]).await
     }
 
+    /// Damages the id of an agent's key; whether there was one.
+    ///
+    /// # Errors
+    /// Any [`crate::StorageError`].
+    pub async fn key_id(db: &Db, key: KeyId) -> Result<bool> {
+        let short: &[u8] = &[0, 1];
+        change(db, "update agent_keys set id = $2 where id = $1", args![key, short]).await
+    }
+
+    /// Damages an account in SQLite, which takes any bytes for text; whether there was one.
+    ///
+    /// # Errors
+    /// Any [`crate::StorageError`].
+    pub async fn human(db: &Db, human: HumanId) -> Result<bool> {
+        let sql = "update humans set name = cast($2 as text) where id = $1";
+        change(db, sql, args![human, &[0xff_u8][..]]).await
+    }
+
+    /// Damages a custom domain; whether there was one.
+    ///
+    /// # Errors
+    /// Any [`crate::StorageError`].
+    pub async fn domain(db: &Db, name: &str) -> Result<bool> {
+        change(db, "update domains set app_id = $2 where name = $1", args![name, &[0_u8][..]]).await
+    }
+
+    /// Damages an app's record; whether there was one.
+    ///
+    /// # Errors
+    /// Any [`crate::StorageError`].
+    pub async fn record(db: &Db, app: AppId) -> Result<bool> {
+        change(db, "update apps set retention = '{' where id = $1", args![app]).await
+    }
+
+    /// Damages an event; whether there was one.
+    ///
+    /// # Errors
+    /// Any [`crate::StorageError`].
+    pub async fn event(db: &Db, app: AppId, seq: u64) -> Result<bool> {
+        let sql = "update events set done_by = $3 where app_id = $1 and seq = $2";
+        change(db, sql, args![app, seq, &[0_u8][..]]).await
+    }
+
     /// Damages what somebody is in their organizations; whether there was one.
     ///
     /// # Errors

@@ -164,6 +164,10 @@ impl Control {
                 }
                 // Being destroyed, and the offer with it.
                 Err(error) if error.code == ErrorCode::AppNotFound => {}
+                // Its record is damaged. Anybody may offer one, and it hides no other.
+                Err(error) if error.code == ErrorCode::Internal => {
+                    tracing::error!(app.id = %transfer.app, %error, "an offered app cannot be read");
+                }
                 Err(error) => return Err(error),
             }
         }

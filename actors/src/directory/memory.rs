@@ -75,8 +75,18 @@ pub(super) struct SessionEntry {
 }
 
 impl Memory {
-    /// Takes one record of storage, in storage's order.
+    /// Takes one record of storage, in storage's order. What belongs to an account that could not be read
+    /// is left out, as if that were not there.
     pub(super) fn take(&mut self, entry: Entry) {
+        let human = match &entry {
+            Entry::Agent(agent) => agent.owner,
+            Entry::Session(session) => Some(session.human),
+            Entry::OrgMember(member) => Some(member.human),
+            Entry::Human(_) | Entry::Key(_) | Entry::Org(_) => None,
+        };
+        if human.is_some_and(|human| !self.humans.contains_key(&human)) {
+            return;
+        }
         match entry {
             Entry::Human(human) => self.put_human(human),
             Entry::Agent(agent) => self.put_agent(agent),

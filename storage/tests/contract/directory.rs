@@ -35,9 +35,11 @@ contract! {
         let db = &test.db;
         let [ada, ben] = [human(db, "ada@example.com").await, human(db, "ben@example.com").await];
         let [(ill, cut), (well, key)] = [claimed(test, ada.id).await, claimed(test, ben.id).await];
+        let (_, other) = claimed(test, ada.id).await;
         let org = founded(db, ada.id).await;
         add(db, org, ada.id, "ben@example.com", OrgRole::Member).await.unwrap();
         assert!(damage::key(db, cut.id).await.unwrap());
+        assert!(damage::key_id(db, other.id).await.unwrap());
         assert!(damage::org_member(db, ada.id).await.unwrap());
         let mut entries = Vec::new();
         directory::load(db, NOW, |entry| entries.push(entry)).await.unwrap();

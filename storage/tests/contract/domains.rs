@@ -10,6 +10,7 @@ use rookery_storage::{
     apps::{self, create, purge},
     closing,
     domains::{self, BindOutcome, Domain},
+    faults::damage,
     idempotency::KeepResponse,
 };
 
@@ -89,6 +90,13 @@ contract! {
         // It stays when somebody else asks, as one does who gave the app away just now.
         let eve = human(db, "eve@example.com").await.id;
         assert_eq!(domains::remove(db, winner.clone(), eve).await.unwrap(), None);
+        assert_eq!(domains::proven(db).await.unwrap(), std::slice::from_ref(&winner));
+
+        // One that cannot be read keeps no other app's from being known.
+        let other = domain(late.app, "other.example.com", 5);
+        assert_eq!(bind(db, &other).await, BindOutcome::Bound);
+        assert!(prove(db, &other).await);
+        assert!(damage::domain(db, "other.example.com").await.unwrap());
         assert_eq!(domains::proven(db).await.unwrap(), std::slice::from_ref(&winner));
 
         // When it goes, the name is free again.
