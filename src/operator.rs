@@ -88,7 +88,8 @@ pub async fn back_up(
 /// Puts a backup in the place of the database. No server may run.
 ///
 /// # Errors
-/// One line that says why it was not done; then nothing was changed.
+/// One line that says why it was not done: then nothing was changed, or the next start goes on with it,
+/// as the line says.
 pub async fn restore(config: &Config, file: &Path, force: bool) -> Result<(), String> {
     if file.is_dir() {
         return Err(format!("{}: it is a folder, and a backup is a file", file.display()));

@@ -47,6 +47,9 @@ const LOST_AND_FOUND: &str = "lost+found";
 /// How long an interrupted backup may go on before it is interrupted again.
 const INTERRUPT_AGAIN: Duration = Duration::from_millis(50);
 
+/// What is said where only the last step of a restore failed.
+const GOES_ON: &str = "the backup is read, and the next start puts it in place";
+
 const EXISTS: &str = "it exists; backups never overwrite";
 
 /// Writes a copy of the database to `file`, which must not exist; its folder must. It is checked and
@@ -90,6 +93,11 @@ struct Interruption {
 }
 
 impl Interruption {
+    /// From now on `connection` is at work.
+    fn watch(&self, connection: &Connection) {
+        *self.statement.lock() = Some(connection.get_interrupt_handle());
+    }
+
     fn interrupt(&self) {
         self.wanted.store(true, Ordering::SeqCst);
         if let Some(statement) = &*self.statement.lock() {
@@ -118,7 +126,7 @@ fn backup_file(source: &Path, file: &Path, interruption: &Interruption) -> Resul
     connection
         .query_row("select count(*) from sqlite_schema", [], |_| Ok(()))
         .map_err(|error| failed(source, error))?;
-    *interruption.statement.lock() = Some(connection.get_interrupt_handle());
+    interruption.watch(&connection);
     // Under a name of its own until it is whole, so that no half backup is taken for one. It goes
     // with this value unless it becomes the backup.
     let partial = tempfile::Builder::new()
@@ -135,7 +143,8 @@ fn backup_file(source: &Path, file: &Path, interruption: &Interruption) -> Resul
         let _ = remove(&with_suffix(&partial, "-journal"));
         return Err(failed(file, error));
     }
-    check(&partial)?;
+    check(&partial, interruption)
+        .map_err(|error| interruption.check(file).err().unwrap_or(error))?;
     sync(&partial)?;
     interruption.check(file)?;
     partial.persist_noclobber(file).map_err(|error| match error.error.kind() {
@@ -154,7 +163,8 @@ fn backup_file(source: &Path, file: &Path, interruption: &Interruption) -> Resul
 /// # Errors
 /// [`StorageError::Unsupported`] on PostgreSQL; [`StorageError::Newer`] for a backup of a newer
 /// build; [`StorageError::Open`] with one line when the file is not a sound backup, the folder is
-/// in use or not empty, or a file cannot be written.
+/// in use or not empty, or a file cannot be written. Where only the last step failed, it says that the next
+/// start goes on with it.
 pub async fn restore(options: &StorageOptions, file: &Path, force: bool) -> Result<()> {
     if options.database_url.is_some() {
         return Err(PG_DUMP);
@@ -165,7 +175,7 @@ pub async fn restore(options: &StorageOptions, file: &Path, force: bool) -> Resu
 }
 
 fn restore_file(file: &Path, folder: &Path, force: bool) -> Result<()> {
-    check(file)?;
+    check(file, &Interruption::default())?;
     create_folder(folder)?;
     let _lock = LockFile::take(folder)?;
     give_to_its_user(&folder.join(LOCK_FILE), folder)?;
@@ -183,7 +193,10 @@ fn restore_file(file: &Path, folder: &Path, force: bool) -> Result<()> {
     let whole = with_suffix(&database, RESTORED);
     fs::rename(&partial, &whole).map_err(|error| failed(&whole, error))?;
     sync(folder)?;
-    put_in_place(folder)
+    put_in_place(folder).map_err(|error| match error {
+        StorageError::Open(why) => StorageError::Open(format!("{why}; {GOES_ON}")),
+        other => other,
+    })
 }
 
 /// Ends a restore that was cut short: a file that is whole becomes the database, and one that is not
@@ -194,7 +207,7 @@ fn restore_file(file: &Path, folder: &Path, force: bool) -> Result<()> {
 pub(crate) fn end_restore(folder: &Path) -> Result<()> {
     let whole = with_suffix(&folder.join(DATABASE_FILE), RESTORED);
     if whole.try_exists().map_err(|error| failed(&whole, error))? {
-        check(&whole).map_err(|error| {
+        check(&whole, &Interruption::default()).map_err(|error| {
             let why = match error {
                 StorageError::Open(why) => why,
                 other => format!("{}: {other}", whole.display()),
@@ -266,8 +279,9 @@ fn copy_with_new_histories(file: &Path, target: &Path) -> Result<()> {
     sync(target)
 }
 
-/// Checks that the file is a whole database of ours that this build can read.
-fn check(file: &Path) -> Result<()> {
+/// Checks that the file is a whole database of ours that this build can read, which takes longer than to
+/// copy it.
+fn check(file: &Path, interruption: &Interruption) -> Result<()> {
     let log = with_suffix(file, "-wal");
     if fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
         return Err(failed(
@@ -276,6 +290,8 @@ fn check(file: &Path) -> Result<()> {
         ));
     }
     let connection = open(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    interruption.watch(&connection);
+    interruption.check(file)?;
     let unreadable = |error: rusqlite::Error| failed(file, error);
     let id: i64 =
         connection.query_row("pragma application_id", [], |row| row.get(0)).map_err(unreadable)?;

@@ -85,6 +85,24 @@ fn a_restore_that_is_cut_short_has_happened_or_has_not() {
 }
 
 #[test]
+fn a_restore_whose_last_step_fails_says_that_the_next_start_takes_it() {
+    on_sqlite(async |test: &TestDb| {
+        human(&test.db, "new@example.com").await;
+        let out = tempfile::tempdir().unwrap();
+        let new = out.path().join("new.db");
+        backup(&test.options, &new, std::future::pending()).await.unwrap();
+        // Nothing that can be removed as a file.
+        let in_the_way = out.path().join("old/rookery.db-wal");
+        fs::create_dir_all(&in_the_way).unwrap();
+        let options = StorageOptions::sqlite(out.path().join("old"));
+        let error = restore(&options, &new, true).await.unwrap_err().to_string();
+        assert!(error.contains("rookery.db-wal") && error.contains("the next start"), "{error}");
+        fs::remove_dir(&in_the_way).unwrap();
+        assert_eq!(found(&options.data_dir).await, [false, true]);
+    });
+}
+
+#[test]
 fn what_is_only_called_a_whole_restore_replaces_nothing() {
     on_sqlite(async |test: &TestDb| {
         human(&test.db, "old@example.com").await;
