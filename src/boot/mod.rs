@@ -140,18 +140,19 @@ impl Rooms {
         check_key(config)?;
         let db =
             Db::connect(&storage_options(config)).await.map_err(|error| unopened(config, error))?;
+        let was_used =
+            db.newest_epoch().await.map_err(|error| unopened(config, error))? >= Epoch::FIRST;
         // Before the first epoch begins, so that a start that is cut short leaves none without a key.
-        let is_new_key = make_key(config)?;
-        let epoch = db.next_epoch().await.map_err(|error| unopened(config, error))?;
-        let threads = CommitThreads::start().map_err(BootError::Threads)?;
-        let writer = threads.writer(&db, epoch, writing)?;
-        writer.connected().await.map_err(|error| unopened(config, error))?;
-        if is_new_key && epoch > Epoch::FIRST {
+        if make_key(config)? && was_used {
             tracing::warn!(
                 "server.key was made just now, but the database was used with another one before: \
                  secrets that it keeps sealed, such as share links, cannot be shown again"
             );
         }
+        let epoch = db.next_epoch().await.map_err(|error| unopened(config, error))?;
+        let threads = CommitThreads::start().map_err(BootError::Threads)?;
+        let writer = threads.writer(&db, epoch, writing)?;
+        writer.connected().await.map_err(|error| unopened(config, error))?;
         let key = server_key(config)?;
         Self::open_with(Ground { key, db, writer, threads }, config, clock, running).await
     }
