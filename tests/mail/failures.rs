@@ -265,6 +265,15 @@ async fn when_too_much_mail_waits_nobody_is_told_that_one_was_sent() {
     let key = server.agent(&ada).await.key;
     let app = server.post("/v1/apps", &key, r#"{"html": "<p>hi"}"#).await.expect(201);
     let path = format!("/v1/apps/{}", app["id"].as_str().unwrap());
+    let other = server.post("/v1/apps", &key, r#"{"html": "<p>hi"}"#).await.expect(201);
+    let offered = || {
+        let path = format!("/v1/apps/{}/transfer", other["id"].as_str().unwrap());
+        let request = server.request(Method::POST, &path).bearer_auth(&key);
+        let request =
+            request.header("idempotency-key", "once").header("content-type", "application/json");
+        Answer::of(request.body(r#"{"email": "bob@example.org"}"#))
+    };
+    let offer = offered().await.expect(201);
     let to = Email::parse("reader@example.org").unwrap();
     let letter = SignIn { site: "http://localhost", link: "http://localhost/x", valid_minutes: 15 };
     let letter = letter.write().unwrap();
@@ -294,6 +303,10 @@ async fn when_too_much_mail_waits_nobody_is_told_that_one_was_sent() {
         taken += 1;
         assert!(taken <= 2 * WAITING_MAX, "the queue has no end");
     }
+    // What was done is said again; it needs no mail any more.
+    let again = offered().await;
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    assert_eq!(again.expect(201), offer);
     // An offer that nobody would hear of is none; a member is one without the mail.
     let body = r#"{"email": "bob@example.org"}"#;
     let offer = server.post(&format!("{path}/transfer"), &key, body).await;

@@ -1,6 +1,9 @@
 //! `POST /v1/apps/:id/transfer`: offers an app to an address.
 
+use std::sync::Arc;
+
 use axum::{extract::State, response::Response};
+use parking_lot::Mutex;
 use rookery_actors::{control::Offer, task::to_the_end};
 use rookery_domain::{Error, ErrorCode, email::Email, idempotency::Idempotent};
 use serde::{Deserialize, Serialize};
@@ -81,17 +84,22 @@ pub async fn create(
             let offered =
                 Offered { site, link: &link, app: &slug, by: &by_name, email: email.as_str() };
             let letter = offered.write()?;
-            // An offer that nobody hears of is none, so the mail has its permit before there is one.
-            let permit = state.mailer.reserve()?;
             let record = app.record();
             let (shared, to) = (state.clone(), email.clone());
+            let permit = Arc::new(Mutex::new(None));
+            let reserved = Arc::clone(&permit);
             let make = move |keep| async move {
+                // There is no offer whose mail has no room. Where its address was sent enough of them
+                // lately, whoever holds it finds the offer on the site.
+                *reserved.lock() = Some(shared.mailer.reserve()?);
                 let directory = &shared.rooms.directory;
                 shared.rooms.control().offer(directory, &app, by, &to, keep).await
             };
             let offer = state.rooms.directory.idempotent(request, kept, make).await?;
             if let Idempotent::Fresh(_) = offer {
-                if state.mailer.admits_notice(&email, Some(by)) {
+                if let Some(permit) = permit.lock().take()
+                    && state.mailer.admits_notice(&email, Some(by))
+                {
                     permit.send(&email, letter);
                 }
                 notices::tell_owner(&state, &record, Some(by), Deed::Offered { to: &email });
