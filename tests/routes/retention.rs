@@ -106,7 +106,7 @@ async fn a_deploy_says_how_many_rows_its_bounds_take() {
     };
     let seeds = json!({"kept": [{"data": {}}, {"data": {}}, {"data": {}}, {"data": {}}]});
     let mut body = kept(json!({}));
-    body["input_data"] = seeds;
+    body["input_data"] = seeds.clone();
     let app = server.deploy(&owner, body).await;
     let warned = async |query: &str, bounds: Value| {
         let path = app.path(&format!("/versions{query}"));
@@ -120,6 +120,14 @@ async fn a_deploy_says_how_many_rows_its_bounds_take() {
         );
         vec![json!({"path": "/collections/kept/retention", "message": message})]
     };
+    // The first rows of a new app are told of, too.
+    let mut first = kept(json!({"maxRows": 2}));
+    first["input_data"] = seeds.clone();
+    for query in ["?dry_run=true", ""] {
+        let path = format!("/v1/apps{query}");
+        let made = server.send(Method::POST, &owner, &path, &first).await.json();
+        assert_eq!(made["warnings"], json!(of(2)), "{query}");
+    }
     assert_eq!(warned("?dry_run=true", json!({"maxRows": 1})).await, of(3));
     assert_eq!(warned("", json!({"maxRows": 4})).await, [Value::Null; 0]);
     assert_eq!(warned("", json!({"maxRows": 3})).await, of(1));

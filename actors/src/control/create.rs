@@ -107,13 +107,23 @@ struct Prepared {
 
 impl Prepared {
     fn created(&self) -> Created {
+        let collections = self.seeds.counts(&self.draft.manifest);
+        let outlived = collections.iter().filter_map(|first| self.outlived(first));
         Created {
             record: Arc::new(self.record.clone()),
-            collections: self.seeds.counts(&self.draft.manifest),
+            warnings: self.draft.warnings.iter().cloned().chain(outlived).collect(),
             totals: self.seeds.totals,
-            warnings: self.draft.warnings.clone(),
             exposure: None,
+            collections,
         }
+    }
+
+    /// What is to be said of first rows that pruning takes: they are too many, as none is old.
+    fn outlived(&self, first: &CollectionCounts) -> Option<Warning> {
+        let decl = self.draft.manifest.collections.get(&*first.name)?;
+        let bounds = retention::in_force(decl, &self.record.retention);
+        let due = retention::rows_due(bounds, self.record.created_at, first.live, []);
+        (due > 0).then(|| Warning::outlived(&first.name, due))
     }
 
     /// What storage is given of it, once it is `created`.
