@@ -138,6 +138,20 @@ fn a_body_of_the_wrong_type_is_told_which_member() {
 }
 
 #[derive(Debug, Deserialize)]
+struct Named {
+    #[serde(alias = "called")]
+    name: String,
+}
+
+#[test]
+fn a_member_that_is_given_by_two_of_its_names_is_told_so() {
+    let read = |text: &str| json::from_slice::<Named>(text.as_bytes());
+    assert_eq!(read("{\"called\":\"a\"}").expect("valid").name, "a");
+    let error = read("{\"called\":\"a\",\"name\":\"a\"}").expect_err("both");
+    assert_eq!(error.message, "`name` is given twice, once by another of its names");
+}
+
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Asked {
     app: rookery_domain::id::AppId,

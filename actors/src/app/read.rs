@@ -20,7 +20,7 @@ use super::{
     decide::check_changeable,
     page::PageText,
     root::{CollectionState, Root},
-    scan::Scan,
+    scan::{INLINE_SCAN_ROWS_MAX, Scan},
     standing::standing,
 };
 use crate::registry::AppHandle;
@@ -194,13 +194,20 @@ impl AppHandle {
     pub async fn count(&self, caller: &Caller, collection: &str) -> Result<u64> {
         let view = self.view(caller).await?;
         let state = view.collection(collection)?;
-        Ok(match Access::new(&view.standing, &state.decl).count()? {
-            RowScope::All => state.rows.len() as u64,
-            scope => {
-                state.rows.iter().filter(|row| scope.admits(Authorship::from(&***row))).count()
-                    as u64
-            }
-        })
+        let scope = Access::new(&view.standing, &state.decl).count()?;
+        if scope == RowScope::All {
+            return Ok(state.rows.len() as u64);
+        }
+        let rows = state.rows.clone();
+        let is_long = rows.len() > INLINE_SCAN_ROWS_MAX;
+        let count = move || {
+            rows.iter().filter(|row| scope.admits(Authorship::from(&***row))).count() as u64
+        };
+        if is_long {
+            let owner = view.root.record.owner;
+            return self.env().scanning.run_for(owner, caller.network(), count).await;
+        }
+        Ok(count())
     }
 
     /// The entity tag that [`AppHandle::rows`] would answer with, without looking at a row.

@@ -14,7 +14,7 @@ use rookery_domain::{
 use super::{aside::Limit, read::SeenRow, root::CollectionState};
 
 /// Rows above which a scan leaves the request's own thread.
-const INLINE_SCAN_ROWS_MAX: usize = 2_000;
+pub(super) const INLINE_SCAN_ROWS_MAX: usize = 2_000;
 /// Bytes of the app's rows above which a scan leaves the request's own thread.
 const INLINE_SCAN_BYTES_MAX: u64 = 256 << 10;
 /// Bytes to be compared, those of the app's rows times the tests and values of the filter, above which a

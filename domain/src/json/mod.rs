@@ -79,6 +79,10 @@ fn mistyped<T: DeserializeOwned>(text: &str) -> Error {
         }
         _ => shortened(words),
     };
+    // A member that stands there twice was refused before, so this one has two names.
+    if let Some(name) = words.strip_prefix("duplicate field ") {
+        return Error::invalid(format!("{name} is given twice, once by another of its names"));
+    }
     let path = error.path().to_string();
     // serde names an unknown member itself; a path of one segment would say it twice.
     if path == "." || words.starts_with("unknown field") && !path.contains(['.', '[']) {
