@@ -129,7 +129,7 @@ pub(crate) struct Env {
     pub(crate) replaying: Offload,
     /// Permits for reports of what apps are used for, which storage sums up.
     pub(crate) reporting: Offload,
-    /// The permit for deploys that move many bytes of rows.
+    /// The permit for deploys and new apps that move many bytes of rows.
     pub(crate) moving: Offload,
     /// An app has more in its trash than that has room for.
     pub(crate) trash_overfull: Notify,

@@ -125,6 +125,9 @@ fn writer(out: &mut Exposition, writer: &WriterHealth) {
     for (name, help, value) in gauges {
         out.single(name, Kind::Gauge, help, value);
     }
+    let name = "rookery_writer_wait_seconds";
+    let help = "How long the oldest of the groups that wait has.";
+    out.single(name, Kind::Gauge, help, writer.oldest_wait.as_secs_f64());
 }
 
 fn http(out: &mut Exposition, state: &State) {

@@ -289,6 +289,7 @@ fn commits(before: &WriterHealth, now: &WriterHealth, rate: impl Fn(u64, u64) ->
         commit_p99_seconds: quantile_us(&COMMIT_BUCKETS_US, &times, 0.99).map(in_seconds),
         last_commit_seconds: in_seconds(now.last_commit_us),
         queued: now.queued as u64,
+        wait_seconds: now.oldest_wait.as_secs_f64(),
         wal_bytes: now.wal_bytes,
         wal_alarm: now.wal_alarm,
         restarts: now.restarts,

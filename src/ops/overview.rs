@@ -112,6 +112,9 @@ pub struct Writer {
     pub last_commit_seconds: f64,
     /// Groups that wait.
     pub queued: u64,
+    /// How long the oldest of them has, in seconds.
+    #[serde(default)]
+    pub wait_seconds: f64,
     /// Bytes of SQLite's log at the last checkpoint.
     pub wal_bytes: u64,
     /// The log is above its alarm: a reader holds it open.

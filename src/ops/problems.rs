@@ -13,6 +13,8 @@ use super::{
 const WAIT_P99_MAX: f64 = 0.25;
 /// How long a long job waits for its turn where there are too many of them, in seconds.
 const LONG_JOB_WAIT_MAX: f64 = 1.0;
+/// How long a group waits for its commit where the writer has too much to do, in seconds.
+const COMMIT_WAIT_MAX: f64 = 1.0;
 /// Mails in a row from which on it is the mail server that does not take them, not an address that is
 /// none.
 const LOST_MAILS_MIN: u64 = 3;
@@ -71,6 +73,8 @@ pub fn problems(seen: &Overview) -> Vec<Problem> {
     let lost = seen.mails_failed_in_a_row;
     let why = format!("{} in a row were given up; the log says why", number(lost as f64));
     add(lost >= LOST_MAILS_MIN, "mail is not sent", why, "/ops");
+    let why = format!("{} wait, the oldest for {}", writer.queued, time(writer.wait_seconds));
+    add(writer.wait_seconds > COMMIT_WAIT_MAX, "commits wait for the writer", why, "/ops/hot");
     if let Some(commit) = above(writer.commit_p99_seconds, COMMIT_P99_MAX) {
         add(true, "the disk is slow", format!("COMMIT p99 {}", time(commit)), "/ops");
     }

@@ -47,6 +47,7 @@ fn nothing_is_wrong_with_a_quiet_and_with_a_busy_server() {
     busy.long_jobs_waiting = 12;
     busy.long_job_wait_seconds = 0.2;
     busy.writer.commit_p99_seconds = Some(0.01);
+    busy.writer.wait_seconds = 0.2;
     busy.memory.resident_bytes = 1 << 29;
     assert_eq!(problems(&busy), []);
 }
@@ -65,6 +66,8 @@ fn each_trouble_is_said_with_its_figure_and_a_page_that_is_there_worst_first() {
     seen.long_jobs_waiting = 12;
     seen.long_job_wait_seconds = 2.5;
     seen.writer.commit_p99_seconds = Some(0.3);
+    seen.writer.queued = 14;
+    seen.writer.wait_seconds = 1.2;
     seen.event_loop_lag_seconds = 0.4;
     seen.writer.wal_alarm = true;
     seen.memory.resident_bytes = 1 << 30;
@@ -82,6 +85,7 @@ fn each_trouble_is_said_with_its_figure_and_a_page_that_is_there_worst_first() {
             "messages wait long",
             "long jobs wait for their turn",
             "mail is not sent",
+            "commits wait for the writer",
             "the disk is slow",
             "the CPUs are too few",
             "the log grows",

@@ -133,6 +133,7 @@ pub(crate) fn seal(
     let history_bytes = writes.history_bytes();
     let group = Group {
         app,
+        owner: root.record.owner,
         prev_seq,
         seq: root.seq,
         totals: root.totals,

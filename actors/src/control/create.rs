@@ -30,6 +30,7 @@ use serde_json::json;
 use super::{
     Bundle, Control,
     draft::{self, Draft},
+    moving::Moving,
     seed::Seeds,
     to_the_end,
 };
@@ -338,6 +339,7 @@ impl Control {
         prepared.seeds.check_room(&env.limits)?;
         let account = env.accounts.get(request.owner, &*env.store).await?;
         let mut rows = account.reserve(prepared.seeds.totals.live, rows_max)?;
+        let turn = Moving::turn(env, request.owner, prepared.seeds.totals.bytes).await?;
         for attempt in 0..SLUGS_TRIED_MAX {
             if request.slug.is_none() {
                 prepared.record.slug = draw(Some(prepared.record.visibility), attempt).into();
@@ -352,6 +354,9 @@ impl Control {
             match outcome? {
                 CreateOutcome::Created => {
                     rows.keep();
+                    if let Some(turn) = turn {
+                        turn.done();
+                    }
                     // It is there, whatever becomes of this: the next look-up finds it too.
                     if let Err(error) = self.apps.adopt(prepared.record).await {
                         let app = created.record.id;

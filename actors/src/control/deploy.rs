@@ -16,13 +16,10 @@ use rookery_domain::{
     manifest::{Collection, Manifest, Visibility, Warning},
     principal::Caller,
 };
-use rookery_storage::{
-    offload::Permit,
-    versions::{self, VersionAsset},
-};
-use tokio::time::{Instant, timeout};
+use rookery_storage::versions::{self, VersionAsset};
+use tokio::time::timeout;
 
-use super::{AppDetail, Bundle, Control, advisories, draft, to_the_end};
+use super::{AppDetail, Bundle, Control, advisories, draft, moving::Moving, to_the_end};
 use crate::{
     app::{
         deploy::{self, DeployPlan, DeployReport, DetachedRows, Expected},
@@ -31,11 +28,8 @@ use crate::{
         root::Withheld,
     },
     registry::AppHandle,
-    yielding::yield_to_writers,
 };
 
-/// Bytes of rows that a deploy may move without waiting for its turn.
-const MOVED_BYTES_FREE: u64 = 4 << 20;
 /// Versions that a deploy is prepared on before it gives way to another server of the same
 /// database.
 const ATTEMPTS_MAX: usize = 4;
@@ -128,13 +122,10 @@ impl Control {
             let base = plan.base_version;
             let bytes = plan.html.len() + plan.manifest_text.len();
             let op = Op::App(AppOp::Deploy(plan.clone()));
-            let (turn, began) = (self.turn_to_move(app, &plan).await?, Instant::now());
+            let turn = self.turn_to_move(app, &plan).await?;
             let answer = app.apply_with(request.caller.clone(), op, asked, bytes).await;
             if let (Some(turn), Ok(Reply::Deployed(_))) = (turn, &answer) {
-                tokio::spawn(async move {
-                    yield_to_writers(began).await;
-                    drop(turn);
-                });
+                turn.done();
             }
             match answer {
                 Ok(Reply::Deployed(report)) => {
@@ -161,17 +152,13 @@ impl Control {
         Err(last)
     }
 
-    /// The turn that a deploy takes which may move many bytes of rows, and so hold up all commits while it
-    /// is written: over all apps one at a time, with room for writers behind it.
-    async fn turn_to_move(&self, app: &AppHandle, plan: &DeployPlan) -> Result<Option<Permit>> {
+    /// The turn that a deploy takes which may move many bytes of rows.
+    async fn turn_to_move(&self, app: &AppHandle, plan: &DeployPlan) -> Result<Option<Moving>> {
         let root = app.root().await?;
         let coming =
             plan.detached.by_collection.values().flatten().map(|row| row.data().len() as u64);
         let leaving = if plan.force { root.totals.bytes } else { 0 };
-        if coming.sum::<u64>() + leaving <= MOVED_BYTES_FREE {
-            return Ok(None);
-        }
-        self.env().moving.permit(root.record.owner).await.map(Some)
+        Moving::turn(self.env(), root.record.owner, coming.sum::<u64>() + leaving).await
     }
 
     async fn plan(&self, app: &AppHandle, request: &Redeploy) -> Result<DeployPlan> {

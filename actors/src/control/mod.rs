@@ -9,6 +9,7 @@ mod deploy;
 mod detail;
 mod draft;
 mod list;
+mod moving;
 mod page;
 mod purge;
 mod seed;

@@ -156,6 +156,7 @@ impl House {
         let (sender, outcome) = oneshot::channel();
         let mut group = Group {
             app,
+            owner: self.owner,
             prev_seq: 0,
             seq: 0,
             totals: Totals::default(),

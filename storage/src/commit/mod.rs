@@ -8,7 +8,11 @@ mod writes;
 
 use std::fmt;
 
-use rookery_domain::{Timestamp, id::AppId, trace::Trace};
+use rookery_domain::{
+    Timestamp,
+    id::{AppId, HumanId},
+    trace::Trace,
+};
 
 pub(crate) use self::writes::events_bytes;
 pub use self::writes::{
@@ -30,6 +34,8 @@ impl Epoch {
 pub struct Group {
     /// The app.
     pub app: AppId,
+    /// Whose it is: accounts take turns at what takes long.
+    pub owner: HumanId,
     /// The app's `last_seq` that this group builds on. A head that says otherwise refuses it.
     pub prev_seq: u64,
     /// The app's `last_seq` after this group: `prev_seq` plus the number of events.

@@ -9,6 +9,7 @@ mod account_locks;
 mod answer;
 mod args;
 mod files;
+mod log_asks;
 mod migrating;
 mod needless_tls;
 mod origin;
@@ -40,6 +41,7 @@ pub(crate) use args::{
     Arg, Args, args, by_id, for_postgres, for_rusqlite, newest_first, oldest_first,
 };
 pub use files::KEY_FILE;
+pub(crate) use log_asks::Connected;
 pub use postgres::PostgresDb;
 pub(crate) use postgres::check_writable;
 pub(crate) use soundness::Soundness;

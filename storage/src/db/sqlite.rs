@@ -25,6 +25,7 @@ use tokio::sync::Mutex;
 use super::{
     Attempt, Body, Soundness, StorageOptions, Tx,
     files::{self, Files, Watched},
+    log_asks::LogAsks,
     migrating,
     postgres::SLOW_STATEMENT,
 };
@@ -66,8 +67,8 @@ pub(crate) const JOURNAL_SIZE_LIMIT_BYTES: &str = "12582912";
 /// cache of the file, and each connection has one of its own.
 const CACHE_SIZE: &str = "-4096";
 
-/// Pages in the WAL at which a cold-path commit checkpoints. The writer thread checkpoints long
-/// before; this holds for processes that have none.
+/// Pages in the WAL at which a cold-path commit checkpoints. Where a lane works its checkpointer has moved
+/// them before; this holds for processes that have none.
 const WAL_AUTOCHECKPOINT_PAGES: &str = "16000";
 
 /// Statements that a connection keeps prepared.
@@ -84,6 +85,7 @@ struct Inner {
     readers: SqlitePool,
     write_lock: Arc<Mutex<()>>,
     soundness: Soundness,
+    log_asks: LogAsks,
     arrivals: Arc<Arrivals>,
     /// The cold path's write connection. Its transactions wait for it first and for the write lock then, so
     /// that the writer thread waits for one of them at most, however many there are.
@@ -154,6 +156,7 @@ impl SqliteDb {
             readers,
             write_lock: Arc::default(),
             soundness: Soundness::default(),
+            log_asks: LogAsks::default(),
             arrivals: Arc::default(),
             cold: Mutex::new(Some(cold)),
             loaders: parking_lot::Mutex::new(Some(Vec::new())),
@@ -199,6 +202,11 @@ impl SqliteDb {
     /// Whether it can still promise anything.
     pub(crate) fn soundness(&self) -> &Soundness {
         &self.0.soundness
+    }
+
+    /// Where its log is asked to be moved.
+    pub(crate) fn log_asks(&self) -> &LogAsks {
+        &self.0.log_asks
     }
 
     /// Connections that cannot write.
@@ -267,6 +275,7 @@ impl SqliteDb {
                 *cold = tx.into_sqlite();
                 if !roll_back {
                     self.check_files().map_err(|why| Attempt::Final(StorageError::Broken(why)))?;
+                    self.0.log_asks.committed(self.log_path());
                 }
             }
             Err(error) => {

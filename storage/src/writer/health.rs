@@ -51,6 +51,8 @@ pub struct WriterHealth {
     pub restarts: u64,
     /// Groups that wait.
     pub queued: usize,
+    /// How long the oldest of them has.
+    pub oldest_wait: Duration,
     /// Groups that are being committed.
     pub in_flight: usize,
     /// Transactions committed.
@@ -189,6 +191,7 @@ impl Counters {
             lanes: lanes.len(),
             restarts: self.restarts.load(Relaxed),
             queued: load.waiting,
+            oldest_wait: load.oldest,
             in_flight: load.in_flight,
             batches: batch_sizes.iter().sum(),
             groups: self.groups.load(Relaxed),

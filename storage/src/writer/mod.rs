@@ -12,6 +12,7 @@ mod batch;
 mod bound;
 mod failure;
 mod health;
+mod line;
 mod postgres;
 mod queue;
 mod sqlite;
@@ -34,12 +35,6 @@ use crate::{
 
 pub use health::{BATCH_BUCKETS_ROWS, COMMIT_BUCKETS_US, WriterHealth};
 pub use queue::LaneStatus;
-
-/// Most groups in one transaction.
-const BATCH_GROUPS_MAX: usize = 1_024;
-
-/// A transaction takes no further group once it holds this many bytes of content.
-const BATCH_BYTES_MAX: usize = 8 << 20;
 
 /// How a writer works.
 #[derive(Debug, Clone)]
@@ -163,7 +158,7 @@ impl Writer {
     /// it loads: what a crashed incarnation left behind has landed by then, or never will.
     pub async fn barrier(&self, app: AppId) {
         let queues = &self.0.shared.queues;
-        if let Some(wait) = queues[app.part_of(queues.len())].barrier() {
+        if let Some(wait) = queues[app.part_of(queues.len())].barrier(app) {
             // A sender dropped unsent is resolved its groups as well.
             let _ = wait.await;
         }

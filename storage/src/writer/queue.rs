@@ -4,30 +4,18 @@
 //! its lane, so what waits when a lane dies is committed by its successor. The queue has no bound
 //! of its own: an app has one group in flight at most, and admission to apps is bounded.
 
-use std::{
-    collections::{HashSet, VecDeque},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
+use rookery_domain::id::AppId;
 use tokio::sync::{Notify, oneshot, watch};
 
 use super::{
-    BATCH_BYTES_MAX, BATCH_GROUPS_MAX,
-    batch::{Batch, Entry, end},
+    batch::{Batch, end},
     health::Counters,
+    line::{Line, Taken},
 };
 use crate::commit::{Abort, Group, Outcome};
-
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly all are groups, and a box would cost each of them an allocation"
-)]
-enum Job {
-    /// A group, and since when it waits.
-    Group(Group, Instant),
-    Barrier(oneshot::Sender<()>),
-}
 
 /// Why a group is aborted that its lane has not sent in time.
 pub(super) const BUSY: &str = "the writer was busy for too long";
@@ -65,6 +53,8 @@ pub(super) struct Load {
     pub(super) in_flight: usize,
     /// How long the oldest of these have been.
     pub(super) since: Duration,
+    /// How long the oldest group that waits has.
+    pub(super) oldest: Duration,
 }
 
 impl Load {
@@ -74,14 +64,15 @@ impl Load {
             waiting: self.waiting + other.waiting,
             in_flight: self.in_flight + other.in_flight,
             since: self.since.max(other.since),
+            oldest: self.oldest.max(other.oldest),
         }
     }
 }
 
 struct State {
-    jobs: VecDeque<Job>,
-    waiting: usize,
-    in_flight: usize,
+    line: Line,
+    /// The apps whose groups are being committed.
+    in_flight: Vec<AppId>,
     /// When the groups in flight were taken.
     taken: Instant,
     draining: bool,
@@ -91,7 +82,7 @@ struct State {
 impl State {
     /// Why the lane goes on; `None` while it is to wait.
     fn goes_on(&self) -> Option<Waited> {
-        match (self.broken, self.jobs.is_empty()) {
+        match (self.broken, self.line.is_empty()) {
             (true, _) => Some(Waited::End),
             (false, false) => Some(Waited::Work),
             (false, true) => self.draining.then_some(Waited::End),
@@ -123,9 +114,8 @@ impl Queue {
     pub(super) fn new() -> Self {
         Self {
             state: Mutex::new(State {
-                jobs: VecDeque::new(),
-                waiting: 0,
-                in_flight: 0,
+                line: Line::default(),
+                in_flight: Vec::new(),
                 taken: Instant::now(),
                 draining: false,
                 broken: false,
@@ -160,12 +150,15 @@ impl Queue {
     /// What it has to do.
     pub(super) fn load(&self) -> Load {
         let state = self.state.lock();
-        let since = if state.in_flight > 0 { state.taken.elapsed() } else { Duration::ZERO };
-        Load { waiting: state.waiting, in_flight: state.in_flight, since }
+        let in_flight = state.in_flight.len();
+        let since = if in_flight > 0 { state.taken.elapsed() } else { Duration::ZERO };
+        let oldest = state.line.oldest().map_or(Duration::ZERO, |submitted| submitted.elapsed());
+        Load { waiting: state.line.groups(), in_flight, since, oldest }
     }
 
     /// Never blocks. A group that cannot be accepted is resolved here.
     pub(super) fn submit(&self, counters: &Counters, group: Group) {
+        let bytes = group.writes.weight();
         let mut state = self.state.lock();
         let refusal = if state.broken {
             Some(Outcome::StoreBroken)
@@ -179,20 +172,19 @@ impl Queue {
             end(counters, group, outcome);
             return;
         }
-        state.waiting += 1;
-        state.jobs.push_back(Job::Group(group, Instant::now()));
+        state.line.push(group, bytes);
         drop(state);
         self.wake();
     }
 
-    /// Answers when every group submitted before is resolved; `None`: they all have.
-    pub(super) fn barrier(&self) -> Option<oneshot::Receiver<()>> {
+    /// Answers when every group of `app` that was submitted before is resolved; `None`: they all have.
+    pub(super) fn barrier(&self, app: AppId) -> Option<oneshot::Receiver<()>> {
         let mut state = self.state.lock();
-        if state.waiting == 0 && state.in_flight == 0 {
+        if !state.in_flight.contains(&app) && !state.line.has(app) {
             return None;
         }
         let (sender, receiver) = oneshot::channel();
-        state.jobs.push_back(Job::Barrier(sender));
+        state.line.push_barrier(app, sender);
         drop(state);
         self.wake();
         Some(receiver)
@@ -208,22 +200,18 @@ impl Queue {
     pub(super) fn break_store(&self, counters: &Counters, reason: &str) {
         let mut state = self.state.lock();
         state.broken = true;
-        state.waiting = 0;
-        let jobs = std::mem::take(&mut state.jobs);
+        let line = std::mem::take(&mut state.line);
         drop(state);
         self.status.send_replace(LaneStatus::Broken(reason.to_owned()));
         self.wake();
-        end_jobs(counters, jobs, &Outcome::StoreBroken);
+        end_all(counters, line, &Outcome::StoreBroken);
     }
 
     /// Settles what waits for a lane that will not come back.
     pub(super) fn abandon(&self, counters: &Counters) {
-        let mut state = self.state.lock();
-        state.waiting = 0;
-        let jobs = std::mem::take(&mut state.jobs);
-        drop(state);
+        let line = std::mem::take(&mut self.state.lock().line);
         let outcome = Outcome::Aborted(Abort::Refused("the writer has stopped".into()));
-        end_jobs(counters, jobs, &outcome);
+        end_all(counters, line, &outcome);
     }
 
     fn wake(&self) {
@@ -258,55 +246,34 @@ impl Queue {
         }
     }
 
-    /// Takes all that waits, up to the bounds of a batch, in order. Two groups of one app never
-    /// share a batch: in one PostgreSQL statement neither would see the other's head. A group that has
-    /// waited for longer than `wait_max` is aborted.
+    /// Takes those of the [`Line`] who are next. A group that has waited for longer than `wait_max` is
+    /// aborted.
     pub(super) fn take<'q>(&'q self, counters: &'q Counters, wait_max: Duration) -> Batch<'q> {
         let now = Instant::now();
-        let (mut groups, mut stale) = (Vec::new(), Vec::new());
-        let mut barriers = Vec::new();
-        let mut apps = HashSet::new();
-        let mut bytes = 0;
         let mut state = self.state.lock();
-        while groups.len() < BATCH_GROUPS_MAX && bytes < BATCH_BYTES_MAX {
-            match state.jobs.front() {
-                Some(Job::Group(group, _)) if !apps.insert(group.app) => break,
-                Some(_) => {}
-                None => break,
-            }
-            match state.jobs.pop_front() {
-                Some(Job::Group(group, since)) if now.duration_since(since) > wait_max => {
-                    stale.push(group);
-                }
-                Some(Job::Group(group, submitted)) => {
-                    bytes += group.writes.weight();
-                    groups.push(Entry { group, submitted, outcome: None });
-                }
-                Some(Job::Barrier(barrier)) => barriers.push(barrier),
-                None => break,
-            }
-        }
-        state.waiting -= groups.len() + stale.len();
-        state.in_flight = groups.len();
+        let Taken { entries, stale, barriers } = state.line.take(now, wait_max);
+        state.in_flight.extend(entries.iter().map(|entry| entry.group.app));
         state.taken = now;
         drop(state);
         for group in stale {
             end(counters, group, Outcome::Aborted(Abort::Refused(BUSY.into())));
         }
-        Batch::new(self, counters, groups, barriers)
+        Batch::new(self, counters, entries, barriers)
     }
 
     /// The batch that was taken is resolved.
     pub(super) fn batch_ended(&self) {
-        self.state.lock().in_flight = 0;
+        self.state.lock().in_flight.clear();
     }
 }
 
-fn end_jobs(counters: &Counters, jobs: VecDeque<Job>, outcome: &Outcome) {
-    for job in jobs {
-        match job {
-            Job::Group(group, _) => end(counters, group, outcome.clone()),
-            Job::Barrier(barrier) => drop(barrier.send(())),
-        }
+fn end_all(counters: &Counters, line: Line, outcome: &Outcome) {
+    let Taken { entries, barriers, .. } = line.into_all();
+    for entry in entries {
+        end(counters, entry.group, outcome.clone());
+    }
+    for barrier in barriers {
+        // Nobody may wait any more.
+        let _ = barrier.send(());
     }
 }

@@ -1,11 +1,14 @@
 //! What the writer promises about groups that meet no fault but each other.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex,
     atomic::{AtomicBool, Ordering},
 };
 
-use rookery_domain::event::{Event, EventType};
+use rookery_domain::{
+    event::{Event, EventType},
+    id::HumanId,
+};
 use rookery_storage::{
     Writer, WriterOptions,
     commit::{Abort, AppWrite, Epoch, Outcome, RowState, Ticket},
@@ -287,6 +290,43 @@ contract! {
         assert_eq!(loaded.tombstones[0].state, RowState::Purged(NOW));
         assert_eq!(loaded.tombstones[0].bytes, 0);
         assert_eq!(idempotency::find(&test.db, [9; 32], NOW).await.unwrap(), None);
+    }
+
+    async fn small_groups_wait_for_one_large_one_at_most_and_accounts_take_turns(test: &TestDb) {
+        struct Told(&'static str, Arc<Mutex<Vec<&'static str>>>);
+        impl Ticket for Told {
+            fn resolve(self: Box<Self>, _: Outcome) {
+                self.1.lock().unwrap().push(self.0);
+            }
+        }
+        let options = WriterOptions { postgres_lanes: 1, ..WriterOptions::default() };
+        let writer = Writer::start(&test.db, test.db.next_epoch().await.unwrap(), options).unwrap();
+        let told = Arc::default();
+        let [ada, ben, eve] = [HumanId::new(), HumanId::new(), HumanId::new()];
+        let large = format!(r#"{{"text":"{}"}}"#, "x".repeat(100_000));
+        let mut submitted = Vec::new();
+        let first = deploy(test, "first").await;
+        for (name, owner, data) in [
+            ("ada-1", ada, large.as_str()),
+            ("ada-2", ada, &large),
+            ("ada-3", ada, &large),
+            ("ben", ben, &large),
+            ("small", eve, "{}"),
+        ] {
+            submitted.push((deploy(test, name).await, name, owner, data));
+        }
+        let hold = Hold::on(test, first).await;
+        for (app, name, owner, data) in [(first, "first", eve, "{}")].iter().chain(&submitted) {
+            let ticket = Box::new(Told(*name, Arc::clone(&told)));
+            let draft = Draft::new(*app, 1).of(*owner).create(row("a", data));
+            drop(draft.with(|group| group.ticket = ticket).submit(&writer));
+        }
+        drop(hold);
+        for (app, ..) in submitted {
+            writer.barrier(app).await;
+        }
+        let told = told.lock().unwrap();
+        assert_eq!(*told, ["first", "small", "ada-1", "ben", "ada-2", "ada-3"]);
     }
 
     async fn a_ticket_that_panics_takes_nobody_with_it(test: &TestDb) {

@@ -7,7 +7,7 @@ use rookery_domain::{
     app::{AppRecord, AppStatus},
     budget::{BudgetRecord, BudgetScope},
     event::{Event, EventType, RowChange},
-    id::AppId,
+    id::{AppId, HumanId},
     idempotency::{IdempotentRequest, StoredResponse},
     row::Row,
 };
@@ -50,6 +50,7 @@ impl Draft {
         let (sender, receiver) = oneshot::channel();
         let group = Group {
             app,
+            owner: HumanId::new(),
             prev_seq,
             seq: prev_seq,
             totals: Totals::default(),
@@ -59,6 +60,12 @@ impl Draft {
             ticket: Box::new(Reply(sender)),
         };
         Self(group, receiver)
+    }
+
+    /// The same of `owner`'s app.
+    pub(super) fn of(mut self, owner: HumanId) -> Self {
+        self.0.owner = owner;
+        self
     }
 
     /// Adds a row and its event.

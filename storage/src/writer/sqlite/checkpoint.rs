@@ -7,6 +7,7 @@
 //! once nothing came for a while it empties the log, which still holds what was purged.
 
 use std::{
+    cell::Cell,
     fs,
     sync::{
         Arc,
@@ -21,7 +22,7 @@ use rusqlite::Connection;
 
 use super::super::Shared;
 use crate::{
-    db::{BUSY_TIMEOUT, SqliteDb},
+    db::{BUSY_TIMEOUT, Connected, SqliteDb},
     error::StorageError,
     faults::{Fault, Point},
 };
@@ -29,6 +30,10 @@ use crate::{
 /// Commits between two runs of the checkpointer: each page that was written several times
 /// meanwhile is moved once.
 const CHECKPOINT_EVERY_COMMITS: u32 = 48;
+
+/// Frames that the log grows by between two runs, however few the commits: 4 MiB. A group may have as many
+/// bytes as a thousand others.
+const CHECKPOINT_EVERY_FRAMES: u64 = 1_024;
 
 /// Frames (pages) in the log from which on the lane has it begin anew: 8 MiB. A longer log makes
 /// every read of a page slower, and holds space that a full disk would need.
@@ -40,6 +45,11 @@ const LOOKS_AGAIN_AFTER: Duration = Duration::from_secs(2);
 
 /// Bytes that a frame of the log adds to its page.
 const FRAME_HEADER_BYTES: u64 = 24;
+
+thread_local! {
+    /// Frames of the log after the last commit of this thread's connection, those of others included.
+    static FRAMES: Cell<u64> = const { Cell::new(0) };
+}
 
 /// The log, as a connection moves it.
 struct Log<'a> {
@@ -56,6 +66,11 @@ pub(super) struct LogMaintenance<'lane> {
     log: Log<'lane>,
     /// Commits since the checkpointer was asked.
     commits: u32,
+    /// Frames that the log had then.
+    asked_at: u64,
+    db: &'lane SqliteDb,
+    /// Others can ask it, too.
+    connected: Connected<'lane>,
     /// What came of the last move that the lane made itself.
     moved: Moved,
 }
@@ -65,13 +80,27 @@ impl<'lane> LogMaintenance<'lane> {
     pub(super) fn start(
         connection: &'lane Connection,
         beside: Connection,
-        db: &SqliteDb,
+        db: &'lane SqliteDb,
         shared: &'lane Arc<Shared>,
         page_bytes: u32,
     ) -> Result<Self, StorageError> {
         let checkpointer = Checkpointer::start(beside, db.clone(), Arc::clone(shared), page_bytes)?;
+        let connected = db.log_asks().connect(checkpointer.ask.clone());
+        FRAMES.set(0);
+        connection.wal_hook(Some(|_, frames| {
+            FRAMES.set(u64::try_from(frames).unwrap_or(0));
+            Ok(())
+        }));
         let log = Log { connection, page_bytes, shared };
-        Ok(Self { checkpointer, log, commits: 0, moved: Moved::Nothing })
+        Ok(Self {
+            checkpointer,
+            log,
+            commits: 0,
+            asked_at: 0,
+            db,
+            connected,
+            moved: Moved::Nothing,
+        })
     }
 
     /// After how long without a commit there is something to do: the disk is looked at again while
@@ -101,15 +130,24 @@ impl<'lane> LogMaintenance<'lane> {
     /// A text when the store is broken.
     pub(super) fn after_commit(&mut self, is_full: bool) -> Result<(), String> {
         self.commits += 1;
+        let frames = FRAMES.get();
+        if frames < self.asked_at {
+            // The log began anew.
+            self.asked_at = 0;
+        }
+        let is_due = self.commits >= CHECKPOINT_EVERY_COMMITS
+            || frames - self.asked_at >= CHECKPOINT_EVERY_FRAMES;
         let must_move_rest = if is_full {
             // The log may hold the space that is missing, and would hold it for as long as nothing
             // is committed.
             true
-        } else if self.commits < CHECKPOINT_EVERY_COMMITS {
-            self.checkpointer.look()
+        } else if is_due {
+            (self.commits, self.asked_at) = (0, frames);
+            // A run that has ended is looked at, though another one is due.
+            let is_long = self.checkpointer.look();
+            self.checkpointer.ask() || is_long
         } else {
-            self.commits = 0;
-            self.checkpointer.ask()
+            self.checkpointer.look()
         };
         if must_move_rest && self.moved != Moved::NoSpace {
             self.move_by(PASSIVE)?;
@@ -122,8 +160,8 @@ impl<'lane> LogMaintenance<'lane> {
     ///
     /// # Errors
     /// A text when the store is broken.
-    pub(super) fn empty(&mut self, db: &SqliteDb) -> Result<(), String> {
-        let is_empty = fs::metadata(db.log_path()).is_ok_and(|log| log.len() == 0);
+    pub(super) fn empty(&mut self) -> Result<(), String> {
+        let is_empty = fs::metadata(self.db.log_path()).is_ok_and(|log| log.len() == 0);
         if is_empty || self.moved == Moved::NoSpace {
             return Ok(());
         }
@@ -139,11 +177,14 @@ impl<'lane> LogMaintenance<'lane> {
     ///
     /// # Errors
     /// A text when the store is broken.
-    pub(super) fn end(self, db: &SqliteDb) -> Result<(), String> {
-        self.checkpointer.stop();
+    pub(super) fn end(self) -> Result<(), String> {
+        let Self { checkpointer, connected, log, db, .. } = self;
+        // It ends when nobody can ask it any more.
+        drop(connected);
+        checkpointer.stop();
         let write_lock = db.write_lock();
         let _held = write_lock.blocking_lock();
-        self.log.checkpoint(PASSIVE).map(drop)
+        log.checkpoint(PASSIVE).map(drop)
     }
 
     fn move_by(&mut self, how: &str) -> Result<(), String> {

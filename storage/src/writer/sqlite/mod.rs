@@ -131,7 +131,7 @@ fn run(
             db.check_files().map_err(Ended::Broken)?;
         }
         if waited == Waited::End {
-            return log.end(db).map_err(Ended::Broken);
+            return log.end().map_err(Ended::Broken);
         }
         let _held = write_lock.blocking_lock();
         if let Some(why) = db.soundness().broken() {
@@ -139,7 +139,7 @@ fn run(
         }
         let has_room = log.make_room().map_err(Ended::Broken)?;
         if waited == Waited::TimeUp {
-            log.empty(db).map_err(Ended::Broken)?;
+            log.empty().map_err(Ended::Broken)?;
             continue;
         }
         let mut batch = queue.take(&shared.counters, Duration::MAX);
