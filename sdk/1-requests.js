@@ -20,8 +20,9 @@ const BACKOFF_MAX_MS = 30_000;
 // The server sends at least a comment every 15 s: a stream that is silent for longer may be dead, and
 // one that is silent for much longer is.
 const STREAM_ALIVE_MS = 20_000;
-const STREAM_SILENCE_MAX_MS = 45_000;
-const FRAME_CHARS_MAX = 4_000_000;
+const STREAM_DEAD_MS = 45_000;
+// Characters.
+const FRAME_MAX = 4_000_000;
 const PAGE_ROWS = 200;
 const ROWS_MAX = 10_000;
 
@@ -58,7 +59,7 @@ const sleep = (ms, signal) => new Promise((resolve) => {
     resolve();
   };
   const timer = setTimeout(done, ms);
-  window.addEventListener('online', done, ended);
+  addEventListener('online', done, ended);
   signal?.addEventListener('abort', done, ended);
 });
 
@@ -95,7 +96,7 @@ if (token) delete script.dataset.participant;
 // (src/pages/files_pass.rs), and a link to a place in the page would lead there.
 if (token && script.previousElementSibling?.localName === 'base') {
   // Behind all listeners of the page: what one of them has dealt with is not ours.
-  window.addEventListener('click', (event) => {
+  addEventListener('click', (event) => {
     const link = event.target.closest?.('a[href^="#"]:not([target])');
     if (!link || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
@@ -168,7 +169,7 @@ const errorOf = async (response) => {
   if (answer?.error?.code) {
     return new AppError({ status: response.status, ...answer.error }, wait);
   }
-  return foreignError(response, [429, 502, 503, 504].includes(response.status), wait);
+  return foreignError(response, [200, 429, 502, 503, 504].includes(response.status), wait);
 };
 
 // Something between page and service answered in its place, or changed what it said: it may have handed

@@ -51,7 +51,7 @@ const lookAgain = async () => {
   announce(me);
 };
 document.addEventListener('visibilitychange', lookAgain);
-window.addEventListener('focus', lookAgain);
+addEventListener('focus', lookAgain);
 
 // Leaves the page for the site's sign-in, which leads back to `returnTo`, a path of this app.
 const signIn = async (options) => {

@@ -24,7 +24,7 @@ const wake = ({ persisted }) => {
   if (persisted || isIdle() || Date.now() - heard > STREAM_ALIVE_MS) reopen();
 };
 for (const type of ['pageshow', 'resume', 'visibilitychange', 'online']) {
-  window.addEventListener(type, wake, true);
+  addEventListener(type, wake, true);
 }
 
 // Lists run one after another: whoever lists second does so after the cursor was taken from
@@ -67,7 +67,7 @@ const failAll = (error) => {
 const follow = async (signal) => {
   let renewed = null;
   for (let attempt = 0; !signal.aborted;) {
-    let lived = false;
+    let lived;
     try {
       await asParticipant((taken) => readStream(signal, () => {
         lived = true;
@@ -124,14 +124,15 @@ const readStream = async (signal, alive) => {
   const hear = () => {
     heard = Date.now();
     clearTimeout(watchdog);
-    watchdog = setTimeout(stop, STREAM_SILENCE_MAX_MS);
+    watchdog = setTimeout(stop, STREAM_DEAD_MS);
   };
   hear();
   try {
     const response = await fetchOnce('GET', 'feed', {
       query: { since: cursor }, headers: { accept: 'text/event-stream' }, signal: abort.signal,
     });
-    if (!response.ok) throw await errorOf(response);
+    // A page of somebody on the way would end like a stream in peace.
+    if (!/event-st/.test(response.headers.get('content-type'))) throw await errorOf(response);
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = '';
     for (;;) {
@@ -139,10 +140,9 @@ const readStream = async (signal, alive) => {
         throw networkError('the answer broke off');
       });
       if (done) return;
-      alive();
       hear();
       rest += value;
-      if (rest.length > FRAME_CHARS_MAX) throw networkError('the answer broke off');
+      if (rest.length > FRAME_MAX) throw networkError('the answer broke off');
       const frames = rest.split(/\r?\n\r?\n/);
       rest = frames.pop();
       try {
@@ -152,9 +152,11 @@ const readStream = async (signal, alive) => {
           // Whoever comes after the last listener has gone begins anew.
           if (signal.aborted) return;
           // Only now: a cursor says that subscriptions have everything before it.
-          if (id) cursor = id;
+          if (!id) continue;
+          cursor = id;
+          alive();
           // A place without an event: there is no newer one.
-          if (id && !event) caughtUp = abort;
+          if (!event) caughtUp = abort;
         }
       } finally {
         each(subscriptions, (subscription) => subscription.settle());

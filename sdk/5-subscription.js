@@ -10,7 +10,7 @@ const READS_MAX = ROWS_MAX / PAGE_ROWS;
 // All rows of a collection, and the place in the feed where reading them began: each page tells it.
 const readAll = async (collection, isWanted, attempts = ATTEMPTS_MAX) => {
   const rows = new Map();
-  let page = null;
+  let page;
   try {
     do {
       page = await call('GET', pathOf(collection), {

@@ -643,3 +643,19 @@ test('a listener that is refused hears so once, and is gone', () => withPage(bro
     assert.equal(code, 'app_closed');
     assert.equal(service.seen('GET', 'feed').length, 1);
   }));
+
+test('what answers in the place of the stream is told each time, and asked ever more rarely', () => withPage(browser, withNotes,
+  async ({ page, service }) => {
+    service.portal = true;
+    service.faults.push((r) => (r.path === 'feed' && service.portal ? [200, { open: 'later' }] : undefined));
+    await follow(page);
+    await until(page, () => window.seen.errors.length >= 4);
+    const told = await page.evaluate(() => window.seen.errors);
+    assert.deepEqual([...new Set(told)], ['http_200']);
+    const asked = service.seen('GET', 'feed').length;
+    assert.ok(asked <= told.length + 1, `${asked} times for ${told.length}`);
+    service.portal = false;
+    service.write('notes', 'c', { t: 1 });
+    await showing(page, 'a=1@1', 'b=1@1', 'c=1@1');
+    await synced(page);
+  }));
