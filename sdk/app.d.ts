@@ -37,6 +37,8 @@ declare namespace Rookery {
     /** RFC 3339. */
     created_at: string;
     updated_at: string;
+    /** Since when it is in the trash; `delete` answers it. */
+    deleted_at?: string;
   }
 
   interface Page<T = AnyData> {

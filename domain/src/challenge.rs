@@ -139,12 +139,7 @@ pub fn verify(
     now: Timestamp,
     answer: Option<&ChallengeAnswer>,
 ) -> Result<Solved> {
-    let Some(answer) = answer else {
-        return Err(Error::new(
-            ErrorCode::ChallengeRequired,
-            format!("writes to `{collection}` need the answer to a challenge"),
-        ));
-    };
+    let Some(answer) = answer else { return Err(required(collection)) };
     let solved = match answer {
         ChallengeAnswer::Work(answer) => check(key, app, collection, now, answer),
         ChallengeAnswer::Vouched(solved) => Ok(*solved),
@@ -156,6 +151,15 @@ pub fn verify(
             format!("the challenge answer for `{collection}` {reason}"),
         )
     })
+}
+
+/// The refusal of a write without an answer.
+#[must_use]
+pub fn required(collection: &str) -> Error {
+    Error::new(
+        ErrorCode::ChallengeRequired,
+        format!("writes to `{collection}` need the answer to a challenge"),
+    )
 }
 
 /// The refusal of an answer that was right and has been used before.

@@ -156,7 +156,10 @@ fn collection(
     {
         let failing = rows.failing(name, schema);
         if failing.rows > 0 {
-            let message = format!("{} live rows of {name:?} fail its new schema", failing.rows);
+            let message = match failing.rows {
+                1 => format!("1 live row of {name:?} fails its new schema"),
+                many => format!("{many} live rows of {name:?} fail its new schema"),
+            };
             let found = found(BreakKind::SchemaTightened, "schema", message, failing.rows);
             breaks.push(Break { examples: failing.examples, ..found });
         }

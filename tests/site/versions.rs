@@ -55,10 +55,13 @@ async fn versions_show_what_they_changed_and_expose() {
     second.says("<ins>+<span class=\"visually-hidden\"> added</span></ins>");
     second.hides("Roll back to version");
     let first = owned.see("/versions/1").await;
-    first.says("oldest that is kept").says("Roll back to version 1");
+    // The oldest one is shown beside the newest, which going back would replace.
+    first.says("From version 2 to version 1").says("Roll back to version 1");
     // The report is about the rows that are there: an address that everybody may read.
     first.says("looks like an e-mail address").says("severity").hides(">Nothing.<");
     owned.see("/versions/1?against=2").await.says("From version 2 to version 1").says("removed");
+    let only = Owned::with(json!({})).await;
+    only.see("/versions/1").await.says("only one that is kept");
     let unknown = owned.see("/versions/7").await;
     assert_eq!(unknown.status, 404);
     unknown.says(&format!("href=\"{}\">Back to the app", owned.page("")));

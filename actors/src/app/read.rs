@@ -8,6 +8,7 @@ use std::{hash::Hasher as _, sync::Arc};
 use rookery_domain::{
     Error, Result, Timestamp,
     access::{Abilities, Access, Authorship, RowScope, Standing, read_rights},
+    challenge,
     principal::Caller,
     query::{FeedCursor, PageBinding, PageCursor, PageLimit, RowQuery},
     row::Row,
@@ -172,6 +173,17 @@ impl AppHandle {
             update: access.update(row).and_then(changeable).err(),
             delete: access.delete(row).and_then(changeable).err(),
         })
+    }
+
+    /// What stands against a new row of the caller without an answer to a challenge.
+    ///
+    /// # Errors
+    /// Those of [`AppHandle::refusals`].
+    pub async fn create_refusal(&self, caller: &Caller, collection: &str) -> Result<Option<Error>> {
+        let view = self.view(caller).await?;
+        let state = view.collection(collection)?;
+        let refused = Access::new(&view.standing, &state.decl).create().err();
+        Ok(refused.or_else(|| state.decl.challenge.then(|| challenge::required(collection))))
     }
 
     /// What a visitor may do in each collection, by name. Nothing is told of what it may not know:

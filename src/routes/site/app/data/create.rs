@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
-use rookery_domain::{Error, ErrorCode};
+use rookery_domain::{Error, ErrorCode, principal::Caller};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -57,6 +57,8 @@ struct NewRowPage {
     /// The row that has the key already.
     taken: Option<String>,
     data: String,
+    /// Why the human cannot add a row; one that was refused stays in the editor.
+    fixed: Option<String>,
 }
 
 /// The page.
@@ -134,9 +136,17 @@ pub(super) async fn view(
     if notice.is_none() && !app_page.declared().iter().any(|one| one.name == collection) {
         return Err(Error::collection_not_found(collection).into());
     }
+    let fixed = match notice {
+        Some(_) => None,
+        None => {
+            let app = context.state.rooms.apps().find(id).await?;
+            app.create_refusal(&Caller::human(context.human), collection).await?
+        }
+    };
     let frame = frame.with(notice);
     let way = BackToList::back(context, id, collection);
     let page = NewRowPage {
+        fixed: fixed.map(|error| Notice::refused(&error).text),
         frame,
         app_page,
         collection: collection.to_owned(),

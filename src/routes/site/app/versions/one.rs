@@ -136,8 +136,10 @@ pub(super) async fn view(
     let kept = control.versions(app.id()).await?;
     let names = Names::load(context).await?;
     let Query { against } = context.query()?;
-    let before = kept.iter().map(|info| info.number).find(|other| *other < number);
-    let against = against.filter(|other| *other != number).or(before);
+    // With the one before; the oldest with the newest, which going back would replace.
+    let others = || kept.iter().map(|info| info.number).filter(|other| *other != number);
+    let usual = others().find(|other| *other < number).or_else(|| others().next());
+    let against = against.filter(|other| *other != number).or(usual);
     let other = match against {
         Some(other) => Some(control.version(app.id(), other).await?),
         None => None,
