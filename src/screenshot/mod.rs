@@ -3,12 +3,13 @@
 //!
 //! A picture is kept by version and visibility for an hour, and no longer once somebody purges a row of the
 //! app: rows that the sweeper destroys are in no picture after that hour. How many are taken at once, how
-//! many may wait, how long one takes and how many bytes it costs are bounded; what
-//! is beyond them is drawn.
+//! many of an account may wait, how long one takes and how many bytes it costs are bounded; what is beyond
+//! them is drawn.
 
 mod browser;
 mod devtools;
 mod drawn;
+mod places;
 mod source;
 
 use std::{
@@ -22,21 +23,19 @@ use std::{
 use axum::Router;
 use bytes::Bytes;
 use rookery_domain::{Error, Result, app::AppRecord, id::AppId, manifest::Visibility};
+use rookery_storage::offload::Offload;
 use serde::{Deserialize, Serialize};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
 pub use self::browser::{Answer, Browser, PageSource, Served};
-use self::source::AppSource;
+use self::{places::Places, source::AppSource};
 use crate::{config, state::AppState};
 
 /// Bytes of all pictures that are kept together.
 const CACHE_BYTES_MAX: u64 = 64 << 20;
 /// How long a picture is shown before another is taken: what it shows of the app's rows may be gone.
 const TAKEN_FOR: Duration = Duration::from_secs(3_600);
-/// Requests that may wait for a picture to be taken; later ones get a drawn one.
-const WAITING_MAX: usize = 32;
 /// How long one waits for its turn, before it gets a drawn one too.
 const WAIT_MAX: Duration = Duration::from_secs(30);
 /// After a picture could not be taken, it is not tried again for so long.
@@ -112,8 +111,9 @@ pub struct Screenshots {
     destroyed: AtomicU64,
     failed: moka::sync::Cache<Key, ()>,
     /// Those that wait and those that are being taken.
-    admitted: Semaphore,
-    running: Arc<Semaphore>,
+    places: Arc<Places>,
+    /// They go round by the owners of apps.
+    turns: Offload,
 }
 
 impl Screenshots {
@@ -142,8 +142,8 @@ impl Screenshots {
                 .max_capacity(FAILED_MAX)
                 .time_to_live(FAILED_FOR)
                 .build(),
-            admitted: Semaphore::new(config.concurrency + WAITING_MAX),
-            running: Arc::new(Semaphore::new(config.concurrency)),
+            places: Arc::default(),
+            turns: Offload::with_permits(config.concurrency, WAIT_MAX),
         }
     }
 
@@ -167,9 +167,8 @@ impl Screenshots {
         if let Some(known) = self.known(&key) {
             return known.ok();
         }
-        let _admitted = self.admitted.try_acquire().ok()?;
-        let turn = tokio::time::timeout(WAIT_MAX, Arc::clone(&self.running).acquire_owned()).await;
-        let turn = turn.ok()?.ok()?;
+        let _place = self.places.take(app.owner)?;
+        let turn = self.turns.permit(app.owner).await.ok()?;
         // Whoever was before may have taken it, or tried to.
         if let Some(known) = self.known(&key) {
             return known.ok();
@@ -182,6 +181,12 @@ impl Screenshots {
             state.screenshots.look(source, key, &state.drain).await
         });
         picture.await.ok()?
+    }
+
+    /// Requests that wait for their turn.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.turns.waits().count
     }
 
     /// The picture that was taken, or that this failed; nothing where neither happened lately.

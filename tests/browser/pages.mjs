@@ -29,7 +29,7 @@ test('an answer with a secret that is loaded anew makes no second one', async ()
   const code = await page.locator('#claim-code').textContent();
   // Copied, or told how to: a change of a button's own words is not read out.
   await page.getByRole('button', { name: 'Copy' }).first().click();
-  await page.getByRole('status').getByText(/^(Copied|Press Ctrl\+C)$/).waitFor();
+  await page.locator('p[role=status]', { hasText: /^(Copied|Press Ctrl\+C)$/ }).waitFor();
   await page.reload();
   await page.getByRole('status').getByText('This was done already').waitFor();
   assert.equal(await page.locator('#claim-code').count(), 0);

@@ -23,7 +23,8 @@ pub struct MeterBody {
 /// What an account holds.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct MetersBody {
-    /// Apps, those in the trash left out.
+    /// Apps. Those in the trash have room of their own, as much as `limit` and a hundred at least; only
+    /// what is beyond that counts.
     apps: MeterBody,
     /// Rows of these apps: live and detached. Those in the trash do not count.
     rows: MeterBody,
@@ -65,10 +66,12 @@ pub(crate) async fn own_usage(
 ) -> ApiResult<Json<AccountUsageBody>> {
     let found = state.rooms.control().account_meters(caller.human).await?;
     let limits = &state.config.limits;
+    // As they count where one more is added.
+    let beyond_trash = found.held.trashed.saturating_sub(limits.apps_max().trashed);
     let meter = |used, limit| MeterBody { used, limit };
     Ok(Json(AccountUsageBody {
         meters: MetersBody {
-            apps: meter(found.held.apps, Some(limits.max_apps_per_account)),
+            apps: meter(found.held.apps + beyond_trash, Some(limits.max_apps_per_account)),
             rows: meter(found.held.rows, Some(limits.max_rows_per_account)),
             storage_bytes: meter(found.held.bytes, None),
         },

@@ -49,9 +49,11 @@ pub struct AccountSums {
     pub rows: u64,
     /// Bytes of their keys and data.
     pub bytes: u64,
+    /// Apps in the trash, of which nothing else counts.
+    pub trashed: u64,
 }
 
-record!(AccountSums: apps, rows, bytes);
+record!(AccountSums: apps, rows, bytes, trashed);
 
 /// A row, when a slug was that of a destroyed app which another account owned last. `$1` the slug, `$2`
 /// the account.
@@ -74,7 +76,8 @@ pub async fn account_sums(db: &Db, owner: HumanId) -> Result<AccountSums> {
     db.one(
         "select count(*),
                 cast(coalesce(sum(h.live + h.detached), 0) as bigint),
-                cast(coalesce(sum(h.bytes), 0) as bigint)
+                cast(coalesce(sum(h.bytes), 0) as bigint),
+                (select count(*) from apps where owner = $1 and status = 1)
          from apps a left join app_head h on h.app_id = a.id
          where a.owner = $1 and a.status in (0, 2)",
         args![owner],

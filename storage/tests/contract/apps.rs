@@ -64,7 +64,7 @@ contract! {
         assert_eq!(number(db, "select count(*) from rows where state = 0").await, 2);
         assert_eq!(number(db, "select count(*) from events").await, events as i64);
         let sums = apps::account_sums(db, owner).await.unwrap();
-        assert_eq!(sums, AccountSums { apps: 1, rows: 2, bytes: totals.bytes });
+        assert_eq!(sums, AccountSums { apps: 1, rows: 2, bytes: totals.bytes, trashed: 0 });
         let head = apps::head(db, record.id).await.unwrap().unwrap();
         let collections = vec![CollectionCounts::of_live("entries".into(), 2)];
         assert_eq!(head, AppHead { seq: events as u64, totals, collections });
@@ -149,7 +149,8 @@ contract! {
         let one = apps::by_slug(db, "one").await.unwrap().unwrap().id;
         assert_eq!(lacking(one, 1, 2).await, None);
         assert_eq!(lacking(one, 1, 1).await, full);
-        assert_eq!(apps::account_sums(db, owner).await.unwrap(), AccountSums::default());
+        let trashed = AccountSums { trashed: 3, ..AccountSums::default() };
+        assert_eq!(apps::account_sums(db, owner).await.unwrap(), trashed);
         assert_eq!(add("live", AppStatus::Live).await, CreateOutcome::Created);
         assert_eq!(add("another", AppStatus::Live).await, CreateOutcome::QuotaReached(FullOf::Apps));
         assert_eq!(apps::account_sums(db, owner).await.unwrap().apps, 1);

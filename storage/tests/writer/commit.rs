@@ -317,7 +317,7 @@ contract! {
         }
         let hold = Hold::on(test, first).await;
         for (app, name, owner, data) in [(first, "first", eve, "{}")].iter().chain(&submitted) {
-            let ticket = Box::new(Told(*name, Arc::clone(&told)));
+            let ticket = Box::new(Told(name, Arc::clone(&told)));
             let draft = Draft::new(*app, 1).of(*owner).create(row("a", data));
             drop(draft.with(|group| group.ticket = ticket).submit(&writer));
         }

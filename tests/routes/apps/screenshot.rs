@@ -11,9 +11,10 @@ use std::{
     },
 };
 
+use futures::{StreamExt as _, stream::FuturesUnordered};
 use reqwest::Method;
 use rookery_domain::ErrorCode;
-use rookery_testkit::not_run;
+use rookery_testkit::{not_run, until};
 use serde_json::json;
 use tokio::net::{TcpListener, UdpSocket};
 
@@ -277,6 +278,40 @@ async fn a_page_that_asks_without_end_is_taken_as_it_is() {
     let app = server.deploy(&owner, json!({"html": html, "visibility": "public"})).await;
     let taken = picture(&server, &owner, &app, "").await;
     assert_eq!((taken.pixels[0], &*taken.source), ([0, 0, 255], "browser"));
+}
+
+#[tokio::test]
+async fn whoever_asks_for_one_picture_waits_for_one_of_those_that_another_asked_for() {
+    let Some(program) = chromium() else { return };
+    let server = browsing(&program).start().await;
+    let (ann, bob) = (server.owner("ann").await, server.owner("bob").await);
+    let mut apps = Vec::new();
+    let mut flood = FuturesUnordered::new();
+    for _ in 0..5 {
+        apps.push(server.deploy(&ann, json!({"html": "<p>one of many"})).await);
+    }
+    for app in &apps {
+        flood.push(picture(&server, &ann, app, ""));
+    }
+    let app = server.deploy(&bob, json!({"html": "<p>one"})).await;
+    let waiting = || server.state().screenshots.waiting();
+    let one = async {
+        until("most of them wait", || waiting() >= 3).await;
+        picture(&server, &bob, &app, "").await
+    };
+    let mut one = std::pin::pin!(one);
+    let mut before = 0;
+    let taken = loop {
+        tokio::select! {
+            taken = &mut one => break taken,
+            Some(_) = flood.next() => before += 1,
+        }
+    };
+    assert_eq!(taken.source, "browser");
+    assert!(before <= 3, "behind {before} of five");
+    while let Some(taken) = flood.next().await {
+        assert_eq!(taken.source, "browser");
+    }
 }
 
 /// A page that goes away before it is quiet, each time it is loaded.
