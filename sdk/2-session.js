@@ -77,7 +77,7 @@ const isStale = ({ code }) =>
 
 // Runs `task` while no other page of the app runs one, as far as the browser can say so.
 const inTurn = async (task) => {
-  let ran = null;
+  let ran;
   await navigator.locks?.request('rookery.session', () => (ran = task())).catch(() => {});
   return ran || task();
 };

@@ -114,7 +114,7 @@ const nap = (ms) => {
 const readStream = async (signal, alive) => {
   const abort = new AbortController();
   const stop = () => abort.abort();
-  let left = false;
+  let left;
   reopen = () => {
     left = true;
     stop();

@@ -249,25 +249,6 @@ async fn an_edit_that_came_too_late_shows_both_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn where_nobody_may_add_a_row_here_the_page_says_why() {
-    let lists = |write: &[&str]| json!({"read": ["owner"], "write": write, "delete": ["owner"]});
-    let guarded = json!({"permissions": lists(&["owner"]), "antiAbuse": "challenge"});
-    let theirs = json!({"permissions": lists(&["editor"])});
-    let owned = Owned::with(json!({
-        "collections": {"guarded": guarded, "theirs": theirs},
-        "roles": {"editor": {"title": "Editor"}},
-    }))
-    .await;
-    let page = owned.see("/data/guarded/new").await;
-    page.says("You cannot add a row here.").says("challenge").hides("<textarea");
-    owned.see("/data/theirs/new").await.says("You cannot add a row here.").hides("<textarea");
-    // What was typed before that was so stays in the editor.
-    let typed = owned.submit("/data/guarded/new", &[("data", "{\"n\": 1}")]).await;
-    assert_eq!(typed.status, 403);
-    typed.says("<textarea").says("&#34;n&#34;");
-}
-
-#[tokio::test]
 async fn a_row_is_made_deleted_restored_and_destroyed() {
     let owned = with_rows().await;
     let fields = [("key", "a/b c"), ("data", "{\"name\": \"new\"}")];

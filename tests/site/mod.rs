@@ -14,6 +14,7 @@ mod first_run;
 mod home;
 mod long_rows;
 mod member;
+mod new_row;
 mod once;
 mod orgs;
 mod paging;
