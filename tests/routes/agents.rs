@@ -151,6 +151,26 @@ async fn a_thousand_guesses_get_five_tries_a_minute() {
 }
 
 #[tokio::test]
+async fn each_wrong_code_counts_for_a_minute() {
+    let server = TestServer::start().await;
+    let agent = server.unclaimed_agent().await;
+    let at = |second| server.state().clock.set(START.plus_seconds(second));
+    let wrong = async || server.claim(&agent, "BBBB-BBBB").await;
+    wrong().await.error(ErrorCode::NotFound);
+    at(58);
+    for _ in 0..4 {
+        wrong().await.error(ErrorCode::NotFound);
+    }
+    wrong().await.error(ErrorCode::RateLimited);
+    // The first one counts no more, and the others do.
+    at(61);
+    wrong().await.error(ErrorCode::NotFound);
+    let refused = wrong().await;
+    refused.error(ErrorCode::RateLimited);
+    assert!(refused.header("retry-after").parse::<u64>().unwrap() > 50);
+}
+
+#[tokio::test]
 async fn an_account_has_so_many_agents_and_no_more() {
     let server =
         TestServer::builder().set("ROOKERY__LIMITS__MAX_AGENTS_PER_ACCOUNT", "2").start().await;

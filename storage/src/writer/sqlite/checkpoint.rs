@@ -31,9 +31,9 @@ use crate::{
 /// meanwhile is moved once.
 const CHECKPOINT_EVERY_COMMITS: u32 = 48;
 
-/// Frames that the log grows by between two runs, however few the commits: 4 MiB. A group may have as many
-/// bytes as a thousand others.
-const CHECKPOINT_EVERY_FRAMES: u64 = 1_024;
+/// Frames that the log grows by between two runs, however few the commits: 16 MiB, more than so many commits
+/// of small groups write. A group may have as many bytes as a thousand others.
+const CHECKPOINT_EVERY_FRAMES: u64 = 4_096;
 
 /// Frames (pages) in the log from which on the lane has it begin anew: 8 MiB. A longer log makes
 /// every read of a page slower, and holds space that a full disk would need.

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::{
     back_to_list::BackToList, collection_page, collection_path, record::Row, refusal, row_page,
-    text::typed,
+    row_path, text::typed,
 };
 use crate::{
     error::ApiResult,
@@ -96,12 +96,21 @@ async fn create(
     };
     let way = BackToList::back(context, id, collection);
     let row_page = |key: &str| way.to(&row_page(id, collection, key));
+    // Whoever may not read it goes back to the list.
+    let is_shown = match &answered {
+        Ok(Some(row)) => {
+            let path = row_path(id, collection, &row.key);
+            context.api.get_if_allowed::<Row>(&path).await?.is_some()
+        }
+        _ => false,
+    };
     let taken = matches!(answered, Ok(None)).then(|| row_page(&form.key));
     let answered = answered.and_then(|made| {
         let row = made.ok_or_else(|| {
             Error::new(ErrorCode::Conflict, "there is already a row with this key")
         })?;
-        Ok(context.go(&row_page(&row.key), Done::RowCreated)?)
+        let to = if is_shown { row_page(&row.key) } else { way.list() };
+        Ok(context.go(&to, Done::RowCreated)?)
     });
     let again = |status, error| {
         let is_key = taken.is_some() || words::names(&error, "key");
