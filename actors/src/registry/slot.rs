@@ -70,7 +70,7 @@ pub(crate) struct Slot {
     /// event loop.
     pub(crate) mailbox: Arc<Semaphore>,
     mailbox_limit: usize,
-    /// What all of these messages weigh.
+    /// What all messages weigh that are on their way to it, those that wait included.
     pub(super) weights: Weights,
     pub(crate) usage: Usage,
     live: ArcSwapOption<Live>,

@@ -96,11 +96,11 @@ async fn create(
     };
     let way = BackToList::back(context, id, collection);
     let row_page = |key: &str| way.to(&row_page(id, collection, key));
-    // Whoever may not read it goes back to the list.
-    let is_shown = match &answered {
+    // Whoever may not read it goes back to the list. It is made, whatever else this look meets.
+    let is_hidden = match &answered {
         Ok(Some(row)) => {
             let path = row_path(id, collection, &row.key);
-            context.api.get_if_allowed::<Row>(&path).await?.is_some()
+            matches!(context.api.get_if_allowed::<Row>(&path).await, Ok(None))
         }
         _ => false,
     };
@@ -109,7 +109,7 @@ async fn create(
         let row = made.ok_or_else(|| {
             Error::new(ErrorCode::Conflict, "there is already a row with this key")
         })?;
-        let to = if is_shown { row_page(&row.key) } else { way.list() };
+        let to = if is_hidden { way.list() } else { row_page(&row.key) };
         Ok(context.go(&to, Done::RowCreated)?)
     });
     let again = |status, error| {
