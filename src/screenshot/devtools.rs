@@ -68,8 +68,9 @@ impl Devtools {
         loop {
             let mut message = self.next().await?;
             if message["id"] == id {
-                if message.get("error").is_some() {
-                    return Err(io::Error::other(format!("the browser refuses {method}")));
+                if let Some(error) = message.get("error") {
+                    let why = error["message"].as_str().unwrap_or_default();
+                    return Err(io::Error::other(format!("the browser refuses {method}: {why}")));
                 }
                 return Ok(message["result"].take());
             }

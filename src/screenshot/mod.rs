@@ -9,6 +9,7 @@
 mod browser;
 mod devtools;
 mod drawn;
+mod look;
 mod places;
 mod source;
 
@@ -28,7 +29,10 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
-pub use self::browser::{Answer, Browser, PageSource, Served};
+pub use self::{
+    browser::Browser,
+    look::{Answer, PageSource, Served},
+};
 use self::{places::Places, source::AppSource};
 use crate::{config, state::AppState};
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 use tower::Service as _;
 use url::Url;
 
-use super::browser::{Answer, PageSource, Served};
+use super::look::{Answer, PageSource, Served};
 use crate::{
     http::{client::RequestContext, edge::headers::open_to_strangers, params::behind_path},
     routes::page,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use reqwest::Method;
 use rookery::ops::exposition::{Exposition, Kind};
+use rookery_testkit::until;
 use serde_json::json;
 
 use crate::harness::{Answer, START, TestServer, apps::guestbook};
@@ -94,6 +95,25 @@ async fn the_metrics_count_what_was_done() {
             assert_eq!(value(&infinite), *count, "{series}");
         }
     }
+}
+
+#[tokio::test]
+async fn who_leaves_before_the_answer_is_counted() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = server.deploy(&owner, json!({"manifest": guestbook()})).await;
+    let now = server.get_as(&owner, &app.path("/feed?wait=0")).await;
+    let since = now.expect(200)["cursor"].as_str().unwrap().to_owned();
+    let path = app.path(&format!("/feed?since={since}&wait=60"));
+    let poll = tokio::spawn(server.call(Method::GET, &path, &owner).send());
+    server.open_polls(1).await;
+    poll.abort();
+    until("the one that left is counted", || {
+        let figures = server.state().ops.http.routes();
+        let mut readings = figures.iter().flat_map(|routes| routes.read());
+        readings.any(|it| it.route.ends_with("/feed") && it.class == "4xx" && it.took.count() == 1)
+    })
+    .await;
 }
 
 #[test]

@@ -129,9 +129,14 @@ impl Edge {
         let (mut parts, body) = request.into_parts();
         let host = origin::resolve_host(&mut parts);
         let (origin, routes) = self.origin(&mut parts);
-        let passing = self.enter(&parts, began, peer, &origin, routes);
+        let mut unanswered = Unanswered {
+            edge: self,
+            passing: self.enter(&parts, began, peer, &origin, routes),
+            is_answered: false,
+        };
+        let passing = &unanswered.passing;
         let (body, leftover) = drain::watch(&parts.headers, body);
-        let refusal = self.refusal(&parts.headers, &passing);
+        let refusal = self.refusal(&parts.headers, passing);
         // Also where the answer is another one.
         let is_over_rate = passing.allowance.is_some_and(|it| it.retry_after_s.is_some());
         let read_on_max = if is_over_rate || refusal.is_some() {
@@ -145,20 +150,20 @@ impl Edge {
             without(body, refusal)
         } else if let Origin::Alias { serving } = &origin {
             without(body, origin::to_serving(serving, &passing.uri, &self.state))
-        } else if passing.is_app && self.is_preflight(&passing) {
+        } else if passing.is_app && self.is_preflight(passing) {
             without(body, preflight())
         } else {
-            self.answer(&passing, origin, Request::from_parts(parts, body)).await
+            self.answer(passing, origin, Request::from_parts(parts, body)).await
         };
         let read_on = leftover.drain(read_on_max).await;
-        let is_http_10 = passing.is_http_10;
         let mut response = self.leave(passing, response, app);
         if let Some(read_on) = read_on {
             read_on.end(&mut response);
-            if is_http_10 {
+            if passing.is_http_10 {
                 *response.version_mut() = Version::HTTP_10;
             }
         }
+        unanswered.is_answered = true;
         response
     }
 
@@ -253,7 +258,7 @@ impl Edge {
     /// Gives an answer what every answer has, and counts it.
     fn leave(
         &self,
-        passing: Passing<'_>,
+        passing: &Passing<'_>,
         mut response: Response,
         app: Option<AppHandle>,
     ) -> Response {
@@ -274,11 +279,11 @@ impl Edge {
             _ => self.state.envelope.seal(&mut response, &passing.request_id),
         }
         let told = Told::take(&mut response);
-        if told.is_some() && self.may_show_page(&passing) {
+        if told.is_some() && self.may_show_page(passing) {
             accept::vary_by_navigation(response.headers_mut());
         }
-        self.write_headers(&passing, &mut response);
-        self.record(&passing, response.status(), told.as_ref(), app.as_ref());
+        self.write_headers(passing, &mut response);
+        self.record(passing, response.status(), told.as_ref(), app.as_ref());
         let response = request_log::watch_stream(response, || Streaming {
             log: Arc::clone(&self.log),
             request_id: passing.request_id.clone(),
@@ -416,6 +421,22 @@ impl Edge {
         passing.method == Method::OPTIONS
             && self.state.origins.is_path_mode()
             && is_below(passing.uri.path(), PARTICIPANT)
+    }
+}
+
+/// A request until it has its answer. Dropped before, it is counted and logged all the same: its client has
+/// left, or it was cut off, and what it asked for may have been done.
+struct Unanswered<'a> {
+    edge: &'a Edge,
+    passing: Passing<'a>,
+    is_answered: bool,
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        if !self.is_answered {
+            self.edge.record(&self.passing, request_log::unanswered(), None, None);
+        }
     }
 }
 

@@ -87,6 +87,12 @@ impl Drop for Streaming {
     }
 }
 
+/// What stands in the place of a status, in the log and in figures, where a request has no answer, since its
+/// client left before: 499, as other servers have it. It is never sent.
+pub(super) fn unanswered() -> StatusCode {
+    StatusCode::from_u16(499).unwrap_or(StatusCode::BAD_REQUEST)
+}
+
 /// Has the log tell when `response` has ended, if it is an event stream.
 pub(super) fn watch_stream(response: Response, streaming: impl FnOnce() -> Streaming) -> Response {
     let kind = response.headers().get(header::CONTENT_TYPE);

@@ -314,22 +314,23 @@ async fn whoever_asks_for_one_picture_waits_for_one_of_those_that_another_asked_
     }
 }
 
-/// A page that goes away before it is quiet, each time it is loaded.
-const RELOADS: [&str; 2] = [
+/// Pages that go away: before they are quiet, at once, and to where nothing answers.
+const LEADS: [&str; 3] = [
     "<script>onload = () => setTimeout(() => location.reload(), 300)</script>",
     "<meta http-equiv=refresh content=0>",
+    "<script>onload = () => location.assign('https://elsewhere.example/')</script>",
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_that_loads_itself_without_end_is_taken_as_it_is() {
+async fn a_page_that_leads_away_without_end_is_taken_as_it_is() {
     let Some(program) = chromium() else { return };
     let server = browsing(&program).start().await;
     let owner = server.owner("ann").await;
-    for reload in RELOADS {
-        let html = format!("<!doctype html><title>T</title>{reload}<body style='background:#00f'>");
+    for lead in LEADS {
+        let html = format!("<!doctype html><title>T</title>{lead}<body style='background:#00f'>");
         let app = server.deploy(&owner, json!({"html": html, "visibility": "public"})).await;
         let taken = picture(&server, &owner, &app, "").await;
-        assert_eq!((taken.pixels[0], &*taken.source), ([0, 0, 255], "browser"), "{reload}");
+        assert_eq!((taken.pixels[0], &*taken.source), ([0, 0, 255], "browser"), "{lead}");
     }
 }
 
