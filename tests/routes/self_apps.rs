@@ -64,6 +64,57 @@ async fn a_human_sees_its_apps_with_role_and_favorite_page_by_page() {
 }
 
 #[tokio::test]
+async fn favorites_and_own_apps_are_asked_for_apart() {
+    let server = TestServer::start().await;
+    let (ada, eve) = (server.human("ada@example.org").await, server.human("eve@example.org").await);
+    let (hers, others) = (server.agent(&ada).await, server.agent(&eve).await);
+    for slug in ["own-marked", "own"] {
+        deploy(&server, &hers, slug).await;
+    }
+    for slug in ["shared-marked", "shared", "shared-too"] {
+        let id = deploy(&server, &others, slug).await;
+        let member = json!({"email": ada.email}).to_string();
+        let path = format!("/v1/apps/{id}/members");
+        server.post(&path, &others.key, &member).await.expect(201);
+    }
+    for slug in ["own-marked", "shared-marked"] {
+        ask(&server, &ada, Method::PUT, &format!("{LIST}/{slug}/favorite")).await;
+    }
+    for (part, expected) in [
+        ("favorite=true", &["shared-marked", "own-marked"][..]),
+        ("favorite=false", &["shared-too", "shared", "own"]),
+        ("shared=false", &["own", "own-marked"]),
+        ("shared=true", &["shared-too", "shared", "shared-marked"]),
+        ("favorite=false&shared=true", &["shared-too", "shared"]),
+        ("favorite=true&shared=false", &["own-marked"]),
+    ] {
+        let (mut found, mut next) = (Vec::new(), String::new());
+        loop {
+            let path = format!("{LIST}?{part}&limit=1{next}");
+            let page = ask(&server, &ada, Method::GET, &path).await.expect(200);
+            found.extend(slugs(&page).into_iter().map(str::to_owned));
+            let Some(cursor) = page["next_cursor"].as_str() else { break };
+            next = format!("&cursor={}", encoded(cursor));
+            // It leads on in its own part alone.
+            let whole = format!("{LIST}?limit=1{next}");
+            ask(&server, &ada, Method::GET, &whole).await.error(ErrorCode::InvalidRequest);
+        }
+        assert_eq!(found, expected, "{part}");
+    }
+    let org = server.by(&ada, Method::POST, "/v1/orgs").json(&json!({"name": "Guild"}));
+    let org = Answer::of(org).await.expect(201);
+    let of_org = format!("{LIST}?org_id={}", org["id"].as_str().expect("an id"));
+    let taken = server.by_agent(&hers, Method::PATCH, "/v1/apps/own-marked");
+    Answer::of(taken.json(&json!({"org_id": org["id"]}))).await.expect(200);
+    for (part, count) in [("", 1), ("&favorite=true", 1), ("&favorite=false", 0)] {
+        let found = ask(&server, &ada, Method::GET, &format!("{of_org}{part}")).await.expect(200);
+        assert_eq!(slugs(&found).len(), count, "{part}");
+    }
+    let both = ask(&server, &ada, Method::GET, &format!("{of_org}&shared=true")).await;
+    both.error(ErrorCode::InvalidRequest);
+}
+
+#[tokio::test]
 async fn what_a_stranger_marks_or_opens_is_not_there() {
     let server = TestServer::start().await;
     let (ada, eve) = (server.human("ada@example.org").await, server.human("eve@example.org").await);

@@ -91,3 +91,32 @@ async fn usage_shows_meters_the_month_and_every_day() {
     page.says("<strong>1</strong> of 100").says("2026-01-31").says("2026-01-02");
     assert_eq!(page.text.matches("<th scope=\"row\">").count(), 30);
 }
+
+#[tokio::test]
+async fn favorites_and_own_apps_stand_on_the_first_page_however_many_are_shared() {
+    /// More than a page of the list holds.
+    const SHARED: usize = 101;
+    let server = TestServer::builder().set("MAX_APPS_PER_ACCOUNT", "200").start().await;
+    let (ada, own) = with_app(&server).await;
+    let marked = server.agent(&ada).await;
+    let marked = server.deploy(&marked.key, json!({"slug": "old-favorite"})).await;
+    let page = format!("/apps/{}", marked.id);
+    server.submit(&ada, &page, &[("action", "favorite"), ("back", "/")]).await;
+    let eve = server.owner("eve").await;
+    for n in 0..SHARED {
+        let shared = server.deploy(&eve, json!({"slug": format!("shared-{n:03}")})).await;
+        let member = json!({"email": ada.email});
+        let path = shared.path("/members");
+        server.send(super::POST, &eve, &path, &member).await.expect(201);
+    }
+    let home = server.see(&ada, "/").await;
+    home.says("id=\"favorites\">Favorites").says("old-favorite").says("id=\"own\">My apps");
+    home.says(&own.slug).says("shared-100").hides("shared-000").hides("From nothing");
+    assert_eq!(home.text.matches(&format!("class=\"name\" href=\"{page}\"")).count(), 1);
+    // Its own list alone is turned.
+    let next = home.between("id=\"next-shared%20apps\" class=\"button quiet small\" href=\"", "#");
+    let second = server.see(&ada, &next.replace("&#38;", "&")).await;
+    second.says("shared-000").hides("shared-100").says("old-favorite").says(&own.slug);
+    let steps = server.part(&ada, "/first-run/steps", "/").await;
+    steps.says("is running");
+}

@@ -1,7 +1,11 @@
 //! The apps of an account, page by page. What a record says of an app (live or dormant) is a matter
 //! of memory, so storage alone cannot filter by it. Listing wakes nothing.
 
-use rookery_domain::{Result, Timestamp, app::AppStatus, id::AppId};
+use rookery_domain::{
+    Result, Timestamp,
+    app::AppStatus,
+    id::{AppId, HumanId},
+};
 use rookery_storage::apps::{self, AppFilter, AppHead, AppPage, AppsOf, Listed};
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +76,8 @@ pub struct AppList {
     pub include_deleted: bool,
     /// Only the one with this slug.
     pub slug: Option<String>,
+    /// Only those that a human marked as favorites (`true`), or only the others.
+    pub marked: Option<(HumanId, bool)>,
     /// Behind this app: its `created_at` and id.
     pub after: Option<(Timestamp, AppId)>,
 }
@@ -113,6 +119,7 @@ impl Control {
             status: list.shown.map(ShownStatus::stored),
             include_deleted: list.include_deleted,
             slug: list.slug,
+            marked: list.marked,
             after: list.after,
         };
         let (of, now) = (of.into(), self.env().clock.now());

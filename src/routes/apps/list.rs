@@ -80,6 +80,7 @@ pub async fn list(
         include_deleted: query.include_deleted,
         slug: query.slug,
         after: page.after(|id: AppId| id),
+        ..AppList::default()
     };
     let (apps, more) = state.rooms.control().list(whose, wanted, page.limit).await?;
     let next_cursor = apps.last().filter(|_| more).map(|listed| {

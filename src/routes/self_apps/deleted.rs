@@ -1,7 +1,7 @@
 //! `GET /v1/self/apps/deleted`: the human's trash.
 
 use axum::extract::State;
-use rookery_actors::control::{AppsOf, ShownStatus};
+use rookery_actors::control::{AppList, AppsOf, ShownStatus};
 use rookery_domain::ErrorCode;
 
 use super::{
@@ -30,9 +30,9 @@ pub async fn list_deleted_apps(
     StrictQuery(query): StrictQuery<Paging>,
 ) -> ApiResult<Page<OwnApp>> {
     let list = OwnList {
-        route: "/v1/self/apps/deleted",
+        scope: format!("/v1/self/apps/deleted {}", caller.human.uuid()),
         of: AppsOf::Run(caller.human),
-        shown: Some(ShownStatus::Deleted),
+        wanted: AppList { shown: Some(ShownStatus::Deleted), ..AppList::default() },
     };
     page(&state, caller, list, query).await
 }

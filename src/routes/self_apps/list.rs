@@ -1,9 +1,9 @@
 //! `GET /v1/self/apps`: the apps of the human.
 
 use axum::extract::State;
-use rookery_actors::control::{AppList, AppsOf, ShownStatus};
+use rookery_actors::control::{AppList, AppsOf};
 use rookery_domain::{
-    ErrorCode,
+    Error, ErrorCode,
     id::{AppId, OrgId},
 };
 use serde::Deserialize;
@@ -28,6 +28,11 @@ pub struct OwnAppsParams {
     /// The apps of this organization instead of the human's own; for its admins.
     #[param(value_type = Option<ids::OrgId>)]
     org_id: Option<OrgId>,
+    /// `true`: only the apps that the human joined as a member. `false`: only those that it owns or acts for
+    /// as an admin. Not with `org_id`.
+    shared: Option<bool>,
+    /// `true`: only the human's favorites. `false`: only the others.
+    favorite: Option<bool>,
     /// Apps on the page, 1 to 200; 50 when absent.
     #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
@@ -39,9 +44,9 @@ pub struct OwnAppsParams {
 /// Lists the apps that the human owns, has joined, or acts for as an admin of their organization,
 /// newest first; those in the trash have a list of their own.
 ///
-/// `role` says which: `owner`, `member` or `admin`. With `org_id` the list holds an organization's
-/// apps for its admins. To a member `collections` names those in which it may do something, with
-/// `row_count` where it may count; what is the owner's to know is null.
+/// `role` says which: `owner`, `member` or `admin`; `shared` and `favorite` ask for a part of them. With
+/// `org_id` the list holds an organization's apps for its admins. To a member `collections` names those in
+/// which it may do something, with `row_count` where it may count; what is the owner's to know is null.
 #[utoipa::path(
     get, path = "/v1/self/apps", tag = "Account", params(OwnAppsParams),
     responses((status = 200, description = "A page of apps", body = Page<OwnApp>)),
@@ -49,42 +54,54 @@ pub struct OwnAppsParams {
 pub async fn list_own_apps(
     caller: HumanSession,
     State(state): State<AppState>,
-    StrictQuery(OwnAppsParams { org_id, limit, cursor }): StrictQuery<OwnAppsParams>,
+    StrictQuery(params): StrictQuery<OwnAppsParams>,
 ) -> ApiResult<Page<OwnApp>> {
-    let list = match org_id {
-        Some(org) => {
-            state.rooms.directory.check_org_admin(caller.human, org)?;
-            OwnList { route: "/v1/self/apps?org_id", of: AppsOf::Org(org), shown: None }
+    let OwnAppsParams { org_id, shared, favorite, limit, cursor } = params;
+    let human = caller.human;
+    let (mut scope, of) = match (org_id, shared) {
+        (Some(_), Some(_)) => {
+            let why = "`shared` goes by what the human is to an app: leave it out beside `org_id`";
+            return Err(Error::invalid(why).into());
         }
-        None => OwnList { route: "/v1/self/apps", of: AppsOf::Seen(caller.human), shown: None },
+        (Some(org), None) => {
+            state.rooms.directory.check_org_admin(human, org)?;
+            (format!("/v1/self/apps?org_id {}", org.uuid()), AppsOf::Org(org))
+        }
+        (None, None) => (format!("/v1/self/apps {}", human.uuid()), AppsOf::Seen(human)),
+        (None, Some(true)) => {
+            (format!("/v1/self/apps?shared {}", human.uuid()), AppsOf::Joined(human))
+        }
+        (None, Some(false)) => {
+            (format!("/v1/self/apps?own {}", human.uuid()), AppsOf::Acted(human))
+        }
     };
+    if let Some(favorite) = favorite {
+        scope.push_str(if favorite { " favorites" } else { " others" });
+    }
+    let marked = favorite.map(|favorite| (human, favorite));
+    let list = OwnList { scope, of, wanted: AppList { marked, ..AppList::default() } };
     page(&state, caller, list, Paging::new(limit, cursor)).await
 }
 
 /// One of the human's lists of apps.
 pub(super) struct OwnList {
     /// What its cursors are bound to.
-    pub(super) route: &'static str,
+    pub(super) scope: String,
     /// Whose apps.
     pub(super) of: AppsOf,
-    /// Only those that do this; without it, all but the deleted ones.
-    pub(super) shown: Option<ShownStatus>,
+    /// Which of them.
+    pub(super) wanted: AppList,
 }
 
 /// A page of a list, in the order in which the apps were made.
 pub(super) async fn page(
     state: &AppState,
     caller: HumanSession,
-    OwnList { route, of, shown }: OwnList,
+    OwnList { scope, of, wanted }: OwnList,
     query: Paging,
 ) -> ApiResult<Page<OwnApp>> {
-    let whose = match of {
-        AppsOf::Org(org) => org.uuid(),
-        AppsOf::Owner(_) | AppsOf::Run(_) | AppsOf::Seen(_) => caller.human.uuid(),
-    };
-    let page = query.of(route, whose, state)?;
-    let after = page.after(AppId::from_uuid);
-    let wanted = AppList { shown, after, ..AppList::default() };
+    let page = query.within(scope, state)?;
+    let wanted = AppList { after: page.after(AppId::from_uuid), ..wanted };
     let (apps, more) = state.rooms.control().list(of, wanted, page.limit).await?;
     let next_cursor = apps.last().filter(|_| more).map(|listed| {
         let record = listed.app.record();

@@ -27,9 +27,6 @@ use crate::{
     routes::register,
 };
 
-/// Apps among which the account's first own one is looked for.
-const APPS_MAX: usize = 200;
-
 /// What to do where the service failed at the deploy.
 const LOOK_FIRST: &str = "Look under Apps before the example is deployed again: it may be there.";
 /// What the agent of the button is called.
@@ -104,13 +101,11 @@ async fn look(context: &PageContext, shown: &Shown) -> ApiResult<Response> {
         // Typed, or come back to: the page that the steps stand on.
         return Ok(see_other("/")?);
     }
-    let list = format!("/v1/self/apps?limit={APPS_MAX}");
-    let (agents, apps) = tokio::try_join!(
-        context.api.get::<List<Any>>("/v1/self/agents?limit=1"),
-        context.api.get::<List<App>>(&list),
-    )?;
     // Apps of others that it was let into are not what the steps lead to.
-    let app = apps.items.into_iter().find(App::is_own);
+    let (agents, app) = tokio::try_join!(
+        context.api.get::<List<Any>>("/v1/self/agents?limit=1"),
+        home::newest_own(context),
+    )?;
     let steps = Steps { agent: !agents.items.is_empty(), app };
     if steps.app.is_none() && shown.agent == Some(steps.agent) {
         return Ok(StatusCode::NO_CONTENT.into_response());

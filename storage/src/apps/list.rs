@@ -25,6 +25,8 @@ pub struct AppFilter {
     pub include_deleted: bool,
     /// Only the one with this slug.
     pub slug: Option<String>,
+    /// Only those that a human marked as favorites (`true`), or only the others.
+    pub marked: Option<(HumanId, bool)>,
     /// Behind this app: its `created_at` and id.
     pub after: Option<(Timestamp, AppId)>,
 }
@@ -41,6 +43,10 @@ pub enum AppsOf {
     Run(HumanId),
     /// Those that a human owns, acts for as an admin of their organization, or is a member of.
     Seen(HumanId),
+    /// Those of them that it owns or acts for.
+    Acted(HumanId),
+    /// Those of them that it is only a member of.
+    Joined(HumanId),
 }
 
 impl From<HumanId> for AppsOf {
@@ -65,6 +71,9 @@ macro_rules! page_of {
                and (status = $4 or $4 is null)
                and ($4 is not null or $5 = 1 or status <> 1)
                and (slug = $6 or $6 is null)
+               and ($8 is null or $8 = case when exists (
+                   select 1 from favorites where human = $9 and app_id = found.id)
+                   then 1 else 0 end)
              order by created_at desc, id desc
              limit $7"
         )
@@ -157,7 +166,29 @@ pub async fn list(
             ),
             human.uuid(),
         ),
+        AppsOf::Acted(human) => (
+            page_of!(
+                "select * from apps where owner = $1
+                 union all
+                 select apps.* from org_members join apps on apps.org_id = org_members.org_id
+                 where org_members.human = $1 and org_members.removed_at is null
+                   and org_members.role = 1 and apps.owner <> $1"
+            ),
+            human.uuid(),
+        ),
+        AppsOf::Joined(human) => (
+            page_of!(
+                "select apps.* from members join apps on apps.id = members.app_id
+                 where members.human = $1 and members.removed_at is null and apps.owner <> $1
+                   and not exists (
+                       select 1 from org_members
+                       where org_members.org_id = apps.org_id and org_members.human = $1
+                         and org_members.removed_at is null and org_members.role = 1)"
+            ),
+            human.uuid(),
+        ),
     };
+    let (marked_by, marked) = filter.marked.unzip();
     let found: Vec<Placed> = db
         .all(
             sql,
@@ -169,6 +200,8 @@ pub async fn list(
                 filter.include_deleted,
                 filter.slug.as_deref(),
                 limit,
+                marked.map(i64::from),
+                marked_by,
             ],
         )
         .await?;

@@ -15,7 +15,7 @@ use rookery_storage::{
     },
     faults::damage,
     idempotency::global::NewResponse,
-    versions,
+    self_apps, versions,
 };
 
 use crate::{
@@ -233,6 +233,13 @@ contract! {
         assert_eq!(list(&slug, 50).await.len(), 1);
         let foreign = AppFilter { slug: Some("other".into()), ..AppFilter::default() };
         assert_eq!(list(&foreign, 50).await, []);
+        self_apps::add_favorite(db, owner, records[2].id, NOW).await.unwrap();
+        for (whose, marked) in [(owner, &[records[2].clone()][..]), (eve, &[])] {
+            let favorites = AppFilter { marked: Some((whose, true)), ..all.clone() };
+            assert_eq!(list(&favorites, 50).await, marked);
+            let others = AppFilter { marked: Some((whose, false)), ..all.clone() };
+            assert_eq!(list(&others, 50).await.len(), records.len() - marked.len());
+        }
         // A purged app is in no list, whatever is asked.
         mark(db, listed[0].id).await;
         let purging = AppFilter { status: Some(AppStatus::Purging), ..AppFilter::default() };

@@ -157,7 +157,11 @@ contract! {
             found.apps.iter().map(|app| app.record.slug.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(slugs(AppsOf::Seen(guest)).await, ["foreign"]);
-        assert_eq!(slugs(AppsOf::Owner(guest)).await, [""; 0]);
+        for none in [AppsOf::Owner(guest), AppsOf::Acted(guest), AppsOf::Joined(owner)] {
+            assert_eq!(slugs(none).await, [""; 0]);
+        }
+        assert_eq!(slugs(AppsOf::Joined(guest)).await, ["foreign"]);
+        assert_eq!(slugs(AppsOf::Acted(owner)).await, slugs(AppsOf::Seen(owner)).await);
         assert!(slugs(AppsOf::Seen(owner)).await.contains(&"own".to_owned()));
         write(test, &store, stranger, vec![joined(&member(guest, None, 0))]).await;
         let newest = list(db, AppsOf::Seen(guest), &AppFilter::default(), 1).await.unwrap();
