@@ -69,6 +69,93 @@ async fn settings_are_those_of_the_api() {
 }
 
 #[tokio::test]
+async fn a_form_of_bounds_changes_what_was_changed_in_it() {
+    let owned = Owned::with(guestbook()).await;
+    let sent = async |days: &str, rows: &str| {
+        // Both pages were opened before either form was sent.
+        let fields = [
+            ("action", "retention"),
+            ("collection", "entries"),
+            ("max_age_days", days),
+            ("max_age_days_was", ""),
+            ("max_rows", rows),
+            ("max_rows_was", ""),
+        ];
+        let sent = owned.submit("/settings", &fields).await;
+        assert_eq!(sent.led_to(), owned.page("/settings?done=retention-set#notice"));
+        owned.read("/collections/entries/retention").await["override"].clone()
+    };
+    assert_eq!(sent("60", "").await, json!({"max_age_days": 60, "max_rows": null}));
+    assert_eq!(sent("", "5").await, json!({"max_age_days": 60, "max_rows": 5}));
+    let page = owned.see("/settings").await;
+    page.says("name=\"max_age_days_was\" value=\"60\"").says("name=\"max_rows_was\" value=\"5\"");
+    let fields = [
+        ("action", "retention"),
+        ("collection", "entries"),
+        ("max_age_days", ""),
+        ("max_age_days_was", "60"),
+        ("max_rows", "none"),
+        ("max_rows_was", "5"),
+    ];
+    // A form that was refused holds what it held, and still knows what its page showed.
+    let refused = owned.submit("/settings", &fields).await;
+    assert_eq!(refused.status, 400);
+    refused
+        .says("name=\"max_age_days_was\" value=\"60\"")
+        .says("name=\"max_rows_was\" value=\"5\"");
+    refused.says("name=\"max_age_days\" type=\"number\" min=\"1\" value=\"\"");
+    let fields = [&fields[..4], &[("max_rows", "5"), ("max_rows_was", "5")]].concat();
+    owned.submit("/settings", &fields).await.led_to();
+    let kept = owned.read("/collections/entries/retention").await;
+    assert_eq!(kept["override"], json!({"max_age_days": null, "max_rows": 5}));
+}
+
+#[tokio::test]
+async fn bounds_by_which_rows_go_are_rehearsed_first() {
+    let owned = Owned::with(guestbook()).await;
+    for n in 0..8 {
+        owned.agent(POST, "/collections/entries", json!({"data": {"n": n}})).await.expect(201);
+    }
+    let fields = |rows: &'static str, was: &'static str| {
+        [
+            ("action", "retention"),
+            ("collection", "entries"),
+            ("max_age_days", ""),
+            ("max_age_days_was", ""),
+            ("max_rows", rows),
+            ("max_rows_was", was),
+        ]
+    };
+    let bounds = async || owned.read("/collections/entries/retention").await;
+    // All of them stay, so nobody is asked.
+    owned.submit("/settings", &fields("8", "")).await.led_to();
+    let asked = owned.submit("/settings", &fields("3", "8")).await;
+    assert_eq!(asked.status, 200, "{}", asked.text);
+    asked
+        .says("Nothing is changed yet")
+        .says("5 rows go to the trash")
+        .hides("max_rows_was\" value=\"3");
+    assert_eq!(bounds().await["effective"]["max_rows"], 8);
+    // Its form is sent as it stands on the page.
+    let hidden = asked.text.split("<input type=\"hidden\" name=\"").skip(1);
+    let mut again: Vec<_> = hidden
+        .map(|input| {
+            let (name, rest) = input.split_once("\" value=\"").expect("a value");
+            (name, rest.split('"').next().expect("its end"))
+        })
+        .filter(|(name, _)| fields("", "").iter().any(|(field, _)| field == name))
+        .collect();
+    assert_eq!(again.len(), 6, "{again:?}");
+    again.push(("agreed", "yes"));
+    let agreed = owned.submit("/settings", &again).await;
+    assert_eq!(agreed.led_to(), owned.page("/settings?done=retention-set#notice"));
+    assert_eq!(bounds().await["effective"]["max_rows"], 3);
+    owned.see("/settings").await.says("5 rows will go");
+    // What goes anyway is not asked about again.
+    owned.submit("/settings", &fields("4", "3")).await.led_to();
+}
+
+#[tokio::test]
 async fn an_app_joins_an_organization_of_its_owner() {
     let owned = Owned::with(guestbook()).await;
     owned.see("/settings").await.hides("name=\"org_id\"");

@@ -4,6 +4,7 @@
 pub mod actions;
 pub mod analytics;
 pub mod app_page;
+pub mod bounds;
 pub mod data;
 pub mod domains;
 pub mod overview;

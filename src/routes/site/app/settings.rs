@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     app_page::{AppPage, Tab},
-    data::collection_path,
+    bounds::{self, Retention},
 };
 use crate::{
     error::ApiResult,
@@ -24,7 +24,6 @@ use crate::{
         page_context::PageContext,
         posted::Posted,
         records::audience,
-        words::{At, Count},
     },
 };
 
@@ -86,39 +85,6 @@ impl SettingsPage {
     }
 }
 
-/// Bounds of a collection.
-#[derive(Deserialize)]
-struct Bounds {
-    max_age_days: Option<Count>,
-    max_rows: Option<Count>,
-}
-
-impl Bounds {
-    fn age(&self) -> String {
-        self.max_age_days.map(|days| days.0.to_string()).unwrap_or_default()
-    }
-
-    fn rows(&self) -> String {
-        self.max_rows.map(|rows| rows.0.to_string()).unwrap_or_default()
-    }
-}
-
-/// How long a collection's rows are kept.
-#[derive(Deserialize)]
-struct Retention {
-    collection: String,
-    author: Bounds,
-    #[serde(rename = "override")]
-    owner: Bounds,
-    prune: Prune,
-}
-
-#[derive(Deserialize)]
-struct Prune {
-    rows: Count,
-    next_run_at: Option<At>,
-}
-
 #[derive(Template)]
 #[template(path = "site/app/settings.html")]
 struct SettingsPage {
@@ -138,20 +104,17 @@ pub async fn page(context: PageContext, Path(id): Path<String>) -> Response {
 
 /// Does what a form of the page asks for.
 pub async fn act(Path(id): Path<String>, Posted(context, fields): Posted<Fields>) -> Response {
-    let answered = match perform(&context, &id, &fields).await {
-        Ok(done) => go_on(&context, &id, done).await,
-        Err(failed) => Err(failed),
-    };
+    let answered = perform(&context, &id, &fields).await;
     let again = |status, error| view(&context, &id, status, Some(refusal(&error, &fields)), fields);
     context.answer(or_again(answered, again).await)
 }
 
 /// Where a form leads that did what it asks for: whoever took an app of a colleague out of the organization
 /// has no page of it any more.
-async fn go_on(context: &PageContext, id: &str, done: Done) -> ApiResult<Response> {
+async fn go_on(context: &PageContext, id: &str) -> ApiResult<Response> {
     let app = context.api.get_if_allowed::<Any>(&format!("/v1/apps/{id}")).await?;
     let to = app.map_or_else(|| "/".to_owned(), |_| format!("/apps/{id}/settings"));
-    Ok(context.go(&to, done)?)
+    Ok(context.go(&to, Done::Saved)?)
 }
 
 /// Why a form of the page was refused. A bound of rows is asked for once for each collection.
@@ -168,9 +131,8 @@ fn refusal(error: &Error, fields: &Fields) -> Notice {
     Notice::of_form(error, form, place, asked)
 }
 
-async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<Done> {
+async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<Response> {
     let app = format!("/v1/apps/{id}");
-    let mut done = Done::Saved;
     let (method, path, body) = match fields.action()? {
         Action::Visibility => (Method::PATCH, app, json!({"visibility": fields.one("visibility")})),
         Action::Timezone => (Method::PATCH, app, json!({"timezone": fields.one("timezone")})),
@@ -187,17 +149,10 @@ async fn perform(context: &PageContext, id: &str, fields: &Fields) -> ApiResult<
             }
             (Method::POST, format!("{app}/migration-mode"), Value::Object(mode))
         }
-        Action::Retention => {
-            done = Done::RetentionSet;
-            let path = format!("{}/retention", collection_path(id, fields.one("collection")));
-            let bounds = json!({
-                "max_age_days": fields.number("max_age_days"),
-                "max_rows": fields.number("max_rows"),
-            });
-            (Method::PATCH, path, bounds)
-        }
+        Action::Retention => return bounds::change(context, id, fields).await,
     };
-    context.api.send::<Value>(method, &path, &body).await.map(|_| done)
+    context.api.send::<Value>(method, &path, &body).await?;
+    go_on(context, id).await
 }
 
 async fn view(
@@ -212,7 +167,7 @@ async fn view(
     let mut retention = Vec::with_capacity(app_page.app.collections.len());
     for one in &app_page.app.collections {
         // A collection that only holds detached rows has no bounds.
-        let path = format!("{}/retention", collection_path(id, &one.name));
+        let path = bounds::path(id, &one.name);
         retention.extend(context.api.get_if_allowed::<Retention>(&path).await?);
     }
     let page = SettingsPage {
