@@ -118,7 +118,7 @@ test('a wide table scrolls in its own frame, and a row leads back to the list as
   await page.getByRole('link', { name: 'Next page' }).click();
   await page.getByRole('link', { name: 'Previous page' }).waitFor();
   const list = page.url();
-  await page.getByRole('link', { name: 'a-rather-long-row-key' }).first().click();
+  await page.getByRole('link', { name: 'a-rather-…' }).first().click();
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Saved.').waitFor();
   await page.getByRole('link', { name: 'Back' }).click();

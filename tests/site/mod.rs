@@ -7,6 +7,7 @@ mod agents;
 mod assets;
 mod browser;
 mod closed;
+mod columns;
 mod data;
 mod domains;
 mod fields;

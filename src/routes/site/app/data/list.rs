@@ -2,7 +2,7 @@
 //! here: one row (`row`), those that were deleted (`trash`), and how an open page hears of changes
 //! (`changes`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use askama::Template;
 use axum::response::Response;
@@ -18,10 +18,11 @@ use url::form_urlencoded::Serializer;
 use super::{
     back_to_list::BackToList,
     collection_page, collection_path,
+    columns::{columns, declared},
     condition::condition,
     record::{Members, Row},
     refusal, row_page,
-    text::Cell,
+    text::{Cell, told_apart},
 };
 use crate::{
     error::{self, ApiError, ApiResult},
@@ -37,9 +38,6 @@ use crate::{
         words::{self, At, Count},
     },
 };
-
-/// Columns of the table, beside the key and the time.
-const COLUMNS_MAX: usize = 6;
 
 /// What an address asks for.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -157,6 +155,8 @@ struct Rows {
 /// A row of the table.
 struct Line {
     key: String,
+    /// The key as the table shows it.
+    short: String,
     href: String,
     /// Each with its column.
     cells: Vec<(String, Cell)>,
@@ -165,10 +165,11 @@ struct Line {
 }
 
 impl Line {
-    fn of(row: &Row, members: &Members, columns: &[String], href: String) -> Self {
+    fn of(row: &Row, members: &Members, columns: &[String], short: &str, href: String) -> Self {
         let cell = |name: &String| members.get(name).map(|raw| Cell::of(raw)).unwrap_or_default();
         Self {
             key: row.key.clone(),
+            short: visible(short),
             href,
             cells: columns.iter().map(|name| (name.clone(), cell(name))).collect(),
             version: row.version,
@@ -294,26 +295,30 @@ async fn view(context: &PageContext, id: &str, collection: String) -> ApiResult<
     let notice = refused.as_ref().map(|error| query.refusal(error, &page));
     let frame = frame.with(notice);
     let data: Vec<_> = rows.items.iter().map(Row::members).collect();
-    let columns = columns(&data);
+    let declared = declared(context, &app, &collection).await?;
+    let columns = columns(&declared, &data);
     let way = BackToList::from_here(context, &app, &collection);
     let members = columns.iter().map(|name| Heading::of_member(&query, &page, name));
     let headings =
         members.chain([Heading::sorting(&query, &page, "updated_at", "Changed")]).collect();
-    let line = |(row, members): (&Row, &Members)| {
+    let keys: Vec<_> = rows.items.iter().map(|row| &*row.key).collect();
+    let line = |((row, members), short): ((&Row, &Members), &String)| {
         let href = way.to(&row_page(&app, &collection, &row.key));
-        Line::of(row, members, &columns, href)
+        Line::of(row, members, &columns, short, href)
     };
     let counts = app_page.app.collections.iter().find(|one| one.name == collection);
     let nothing = refused.is_none().then(|| {
         query
             .nothing(&trail, counts.and_then(|one| one.row_count.as_ref()).map_or(0, |rows| rows.0))
     });
-    let fields: BTreeSet<_> = data.iter().flat_map(|members| members.keys().cloned()).collect();
+    let mut fields: BTreeSet<_> = data.iter().flat_map(|members| members.keys().cloned()).collect();
+    let left_out = fields.iter().filter(|field| !columns.contains(field)).count();
+    fields.extend(declared);
     let page = DataPage {
         frame,
         nothing,
-        lines: rows.items.iter().zip(&data).map(line).collect(),
-        left_out: Count((fields.len() - columns.len()) as u64),
+        lines: rows.items.iter().zip(&data).zip(&told_apart(&keys)).map(line).collect(),
+        left_out: Count(left_out as u64),
         fields,
         headings,
         pager: trail.pager("rows", &page, rows.next_cursor),
@@ -332,17 +337,6 @@ async fn view(context: &PageContext, id: &str, collection: String) -> ApiResult<
         ops: OPS,
     };
     Ok(context.page(status, &page)?)
-}
-
-/// The members that most rows of the page have, in a steady order.
-fn columns(rows: &[Members]) -> Vec<String> {
-    let mut counts = BTreeMap::<&String, usize>::new();
-    for name in rows.iter().flat_map(|row| row.keys()) {
-        *counts.entry(name).or_default() += 1;
-    }
-    let mut names: Vec<_> = counts.into_iter().collect();
-    names.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-    names.into_iter().take(COLUMNS_MAX).map(|(name, _)| name.clone()).collect()
 }
 
 impl Heading {

@@ -1,11 +1,12 @@
 //! `/apps/:id/data`: an app's rows. A collection as a list (`list`) of what fits a condition
-//! (`condition`), what changes while it is looked at (`changes`), one row to see and edit (`row`), its
-//! past (`history`), its conflicts (`merge`), new rows (`create`), the trash (`trash`); and the way from
-//! each of them back to the list (`back_to_list`). What a row is and who wrote it (`record`), and how its
-//! content is written (`text`), is the same on all of them.
+//! (`condition`), with the members that tell rows apart (`columns`), what changes while it is looked at
+//! (`changes`), one row to see and edit (`row`), its past (`history`), its conflicts (`merge`), new rows
+//! (`create`), the trash (`trash`); and the way from each of them back to the list (`back_to_list`). What a
+//! row is and who wrote it (`record`), and how its content is written (`text`), is the same on all of them.
 
 pub mod back_to_list;
 pub mod changes;
+pub mod columns;
 pub mod condition;
 pub mod create;
 pub mod history;

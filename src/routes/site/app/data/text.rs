@@ -15,6 +15,9 @@ pub(super) const INDENTED_MAX: usize = 4;
 const INDENTED_BYTES: usize = 1 << 10;
 /// Characters of a cell.
 const CELL_CHARS_MAX: usize = 80;
+/// Characters of a key that a table shows of its beginning, and of its end.
+const KEY_HEAD_CHARS: usize = 9;
+const KEY_TAIL_CHARS: usize = 9;
 /// Characters that a cell says when it is asked for all of it; the row's page has the rest.
 const WHOLE_CHARS_MAX: usize = 300;
 
@@ -153,6 +156,26 @@ pub fn compared<const N: usize>(values: [Option<&RawValue>; N]) -> [String; N] {
         let others = others.iter().flatten().map(|other| &**other);
         visible(&cut_to_difference(text, others, CELL_CHARS_MAX))
     })
+}
+
+/// Keys beside each other, long ones without their middle: those that were made at once share their
+/// beginning. One that would then look like another stays whole.
+#[must_use]
+pub fn told_apart(keys: &[&str]) -> Vec<String> {
+    let short: Vec<_> = keys.iter().map(|key| without_middle(key)).collect();
+    let is_alone = |text: &String| short.iter().filter(|other| *other == text).count() == 1;
+    let shown = keys.iter().zip(&short);
+    shown.map(|(key, text)| if is_alone(text) { text.clone() } else { (*key).to_owned() }).collect()
+}
+
+/// A key's beginning and end, where it is longer than both.
+fn without_middle(key: &str) -> String {
+    let count = key.chars().count();
+    if count <= KEY_HEAD_CHARS + 1 + KEY_TAIL_CHARS {
+        return key.to_owned();
+    }
+    let head = key.chars().take(KEY_HEAD_CHARS);
+    head.chain(['…']).chain(key.chars().skip(count - KEY_TAIL_CHARS)).collect()
 }
 
 /// A text as it reads, all else as it is written.
