@@ -435,12 +435,14 @@ async fn a_row_that_the_service_cannot_take_now_is_kept_and_sent_again() {
     assert_eq!(away.status, 410);
     let kept = "name=\"data\" value=\"{&#34;text&#34;: &#34;&#60;typed&#62; &#38; kept&#34;}\"";
     away.says("This app is in the trash").says("Send it again").says(kept);
+    // Its links, those of the frame too, leave it open; what is sent again replaces it.
+    away.says("<base target=\"_blank\">").says(" target=\"_self\"><p role=\"alert\">");
     away.says(&format!("action=\"{}\"", owned.page(page))).says("name=\"made_for\"");
     let saved = save(&owned, "k1", typed, &at).await;
     assert_eq!(saved.status, 410);
     saved.says(kept).says("name=\"action\" value=\"save\"").says("name=\"base\"");
     // What was only asked for has nothing to keep.
-    owned.see(page).await.says("This app is in the trash").hides("Send it again");
+    owned.see(page).await.says("This app is in the trash").hides("Send it again").hides("<base");
     owned.agent(POST, "/restore", json!({})).await.expect(200);
     owned.submit(page, &[("key", "late"), ("data", typed)]).await.led_to();
 }
