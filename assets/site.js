@@ -138,6 +138,10 @@
     const [button, said] = [place.querySelector('button'), place.querySelector('[role=status]')];
     const worker = navigator.serviceWorker.register('/push-worker.js').then(() => navigator.serviceWorker.ready);
     const show = (on) => { button.textContent = on ? 'Turn off' : 'Turn on'; };
+    const tell = (on) => {
+      show(on);
+      said.textContent = on ? 'Notifications are on.' : 'Notifications are off.';
+    };
     const turn = async () => {
       const { pushManager } = await worker;
       await savedAgain; // else it could save what is being taken back
@@ -146,7 +150,7 @@
         await store('DELETE', { endpoint: held.endpoint });
         await held.unsubscribe();
         remember(null);
-        return show(false);
+        return tell(false);
       }
       const made = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey });
       try {
@@ -156,15 +160,16 @@
         throw refused;
       }
       remember(made);
-      return show(true);
+      return tell(true);
     };
     button.addEventListener('click', () => {
-      button.disabled = true;
+      if (button.getAttribute('aria-disabled')) return;
+      button.setAttribute('aria-disabled', 'true'); // `disabled` would take the focus away
       said.textContent = '';
       turn().catch((error) => {
         said.textContent = error.name === 'NotAllowedError'
           ? 'This browser does not allow it; its settings for this site do.' : `That did not work: ${error.message}`;
-      }).finally(() => { button.disabled = false; });
+      }).finally(() => { button.removeAttribute('aria-disabled'); });
     });
     worker.then(({ pushManager }) => pushManager.getSubscription())
       .then((held) => { show(held && isOurs()); place.hidden = false; }, () => {});

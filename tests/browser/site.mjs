@@ -348,8 +348,12 @@ test('a browser asks to be told, is told, and takes that back', async () => {
   await signIn(page, 'told@example.org');
   await page.goto(`${SITE_URL}/account`);
   const told = page.getByRole('region', { name: 'Notifications in this browser' });
-  await told.getByRole('button', { name: 'Turn on' }).click();
+  await told.getByRole('button', { name: 'Turn on' }).focus();
+  await page.keyboard.press('Enter');
   await told.getByRole('button', { name: 'Turn off' }).waitFor();
+  // It is said, and the keyboard stays where it was.
+  await told.getByRole('status').getByText('Notifications are on.').waitFor();
+  await until(page, () => document.activeElement.textContent === 'Turn off');
   const asked = await page.evaluate(() => globalThis.asked);
   assert.equal(asked.userVisibleOnly, true);
   assert.equal(Buffer.from(asked.applicationServerKey, 'base64url').length, 65);
@@ -370,6 +374,7 @@ test('a browser asks to be told, is told, and takes that back', async () => {
   assert.equal(sent.at(-1)[0], 'POST');
   release();
   await told.getByRole('button', { name: 'Turn on' }).waitFor();
+  await told.getByRole('status').getByText('Notifications are off.').waitFor();
   const endpoint = 'https://push.example.net/one';
   const saved = ['POST', { endpoint, expirationTime: null, keys: { p256dh: 'key', auth: 'secret' } }];
   assert.deepEqual(sent, [saved, saved, saved, ['DELETE', { endpoint }]]);
