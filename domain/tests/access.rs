@@ -223,6 +223,30 @@ fn an_upsert_tells_nobody_of_a_row_that_it_may_neither_change_nor_read() {
 }
 
 #[test]
+fn an_upsert_tells_of_no_value_and_is_refused_as_the_update_is() {
+    let (others, rights) = (Some(row(2, 2)), [Operation::Create, Operation::Read]);
+    for (read, rights, expected) in [
+        (&["owner"][..], &rights[..1], ErrorCode::CollectionWriteForbidden),
+        (&[], &rights[..1], ErrorCode::RowNotFound),
+        (&[], &rights, ErrorCode::RowNotFound),
+    ] {
+        let entries = with_update(read, &["owner"]);
+        let creator = credential(CollectionGrant::new(rights, false));
+        let access = Access::new(&creator, &entries);
+        assert_eq!(code(access.upsert(None)), expected);
+        assert_eq!(access.upsert(others), access.upsert(None), "{read:?} {rights:?}");
+    }
+    let writer = credential(CollectionGrant::new(&[Operation::Create, Operation::Update], false));
+    for update in ["staff", "editor"] {
+        let mut entries = with_update(&["owner"], &[update]);
+        entries.permissions.write = list(&["owner"]);
+        let access = Access::new(&writer, &entries);
+        access.upsert(None).expect("a new row");
+        assert_eq!(access.upsert(others), access.update(others), "{update}");
+    }
+}
+
+#[test]
 fn a_refusal_names_the_subjects_consulted() {
     let visitor = Standing::new(human(1), Tier::Visitor);
     let entries = collection(Permissions {

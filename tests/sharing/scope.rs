@@ -271,3 +271,56 @@ async fn the_feed_of_a_credential_is_of_the_rows_it_reads_and_of_deploys() {
         .collect();
     assert_eq!(told, [(json!("row.created"), json!("safe"))], "{page}");
 }
+
+#[tokio::test]
+async fn an_upsert_tells_of_no_value_and_is_refused_as_the_update_is() {
+    let world = World::start().await;
+    let lists = |read: &[&str], write: &str, update: &str| {
+        json!({"unique": ["email"], "permissions": {"read": read, "write": [write],
+            "update": [update], "delete": ["owner"]}})
+    };
+    let declared = |write: &str| {
+        json!({"roles": {"other": {}}, "collections": {
+            "hidden": lists(&[], write, "owner"), "seen": lists(&["owner"], write, "owner"),
+            "fixed": lists(&["owner"], "owner", "other"),
+            "authors": lists(&["owner"], "owner", "editor")}})
+    };
+    let site = world.site_of("private", declared("owner")).await;
+    let names = ["hidden", "seen", "fixed", "authors"];
+    for name in names {
+        let held = json!({"key": "held", "data": {"email": "held"}});
+        site.post(&format!("/collections/{name}"), held).await.expect(201);
+    }
+    let upsert = |email: &str| json!({"on": "email", "data": {"email": email}});
+    let told = |answer: &Answer| {
+        let error = &answer.json()["error"];
+        (error["code"].clone(), error["message"].clone(), error["required"].clone())
+    };
+
+    // Who may change rows that it does not read is told what the change alone is told.
+    let body = json!({"collections": names, "operations": ["create", "update"]});
+    let writer = Service::of(&site, body).await;
+    for (name, code) in
+        [("fixed", ErrorCode::CollectionWriteForbidden), ("authors", ErrorCode::AuthorNotAllowed)]
+    {
+        let patch = json!({"data": {"n": 1}});
+        let patched = writer.send(Method::PATCH, &format!("{name}/held"), patch).await;
+        let upserted = writer.send(Method::POST, name, upsert("held")).await;
+        upserted.error(code);
+        assert_eq!(told(&upserted), told(&patched), "{name}");
+        writer.send(Method::POST, name, upsert("free")).await.expect(201);
+    }
+
+    // Who may make no row is told the same of a value that a hidden row has and of one that none has.
+    site.redeploy(declared("other")).await;
+    let body = json!({"collections": names, "operations": ["create"]});
+    let creator = Service::of(&site, body).await;
+    for (name, code) in
+        [("hidden", ErrorCode::RowNotFound), ("seen", ErrorCode::CollectionWriteForbidden)]
+    {
+        let held = creator.send(Method::POST, name, upsert("held")).await;
+        let free = creator.send(Method::POST, name, upsert("free")).await;
+        held.error(code);
+        assert_eq!(told(&held), told(&free), "{name}");
+    }
+}

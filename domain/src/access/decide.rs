@@ -115,11 +115,8 @@ impl<'a> Access<'a> {
             return self.create_at(None);
         }
         match self.update(matched) {
-            // What a credential's own bounds refuse is said first, as anywhere.
-            Err(error) if error.code == ErrorCode::CredentialScopeForbidden => Err(error),
-            Err(_) if self.read(matched).is_err() => {
-                self.create_at(None).and(Err(Error::row_not_found()))
-            }
+            // Only who may make the row itself hears of this one: it could try the value out anyway.
+            Err(error) if self.read(matched).is_err() => self.create_at(None).and(Err(error)),
             answer => answer,
         }
     }
