@@ -442,6 +442,11 @@ proptest! {
         prop_assert_eq!(access.update(Some(row)).is_ok(), updates);
         let deletes = seen && reaches(told.delete, &standing, row);
         prop_assert_eq!(access.delete(Some(row)).is_ok(), deletes);
+        // Nothing is promised of rows that are not read, but where a list goes by creator and one by editor.
+        for change in [told.update, told.delete] {
+            let crossed = [change, told.read].iter().all(|it| matches!(it, Ability::Creator | Ability::Editor));
+            prop_assert!(seen || crossed || !reaches(change, &standing, row));
+        }
         prop_assert_eq!(access.count().is_ok(), told.count != Ability::None);
         let grown = Collection { append_only: true, ..entries };
         let told = Abilities::of(&standing, &grown);

@@ -13,6 +13,10 @@ fn manifest() -> Value {
             "delete": ["owner", "creator"], "countRead": []}},
         "log": {"appendOnly": true, "permissions": {"read": ["owner"], "write": ["anyone"],
             "update": ["anyone"], "delete": ["anyone"], "countRead": ["anyone"]}},
+        "inbox": {"permissions": {"read": ["owner"], "write": ["anyone"], "update": ["anyone"],
+            "delete": ["anyone"], "countRead": []}},
+        "mine": {"permissions": {"read": ["creator"], "write": ["anyone"], "update": ["anyone"],
+            "delete": ["owner"], "countRead": []}},
     }})
 }
 
@@ -25,6 +29,9 @@ async fn a_visitor_is_told_what_it_may_do() {
     let expected = json!({"collections": {
         "entries": {"read": "all", "write": "all", "update": "creator", "delete": "creator", "count": "none"},
         "log": {"read": "none", "write": "all", "update": "none", "delete": "none", "count": "all"},
+        // What is not read is not changed either.
+        "inbox": {"read": "none", "write": "all", "update": "none", "delete": "none", "count": "none"},
+        "mine": {"read": "creator", "write": "all", "update": "creator", "delete": "none", "count": "none"},
     }});
     assert_eq!(told, expected);
     // Nobody yet may do what an anonymous participant may.

@@ -45,6 +45,17 @@ impl Ability {
             },
         }
     }
+
+    /// Cut down to rows that are read. Where one goes by who created a row and the other by who wrote it last,
+    /// the change's own word stays: a page holds no rows but those that its visitor reads.
+    const fn of_read(self, read: Self) -> Self {
+        match (self, read) {
+            (_, Self::None)
+            | (Self::All, _)
+            | (Self::CreatorOrEditor, Self::Creator | Self::Editor) => read,
+            _ => self,
+        }
+    }
 }
 
 /// What a visitor may do in one collection, by the names of the manifest's lists.
@@ -72,14 +83,15 @@ impl Abilities {
         let unless = |refused: bool, list| if refused { Ability::None } else { of(list) };
         // Whoever was given a look only, and a collection that only grows.
         let fixed = standing.read_only || collection.append_only;
+        let read = of(&lists.read);
         Self {
-            read: of(&lists.read),
+            read,
             write: match unless(standing.read_only, &lists.write) {
                 Ability::All => Ability::All,
                 _ => Ability::None,
             },
-            update: unless(fixed, &lists.update),
-            delete: unless(fixed, &lists.delete),
+            update: unless(fixed, &lists.update).of_read(read),
+            delete: unless(fixed, &lists.delete).of_read(read),
             count: of(&lists.count_read),
         }
     }
