@@ -13,16 +13,17 @@ enum Record {
     Data(usize),
 }
 
-/// The bytes of a database in which `<first>.0.0.0/8` is in the country.
-pub fn database(networks: &[(u8, &str)]) -> Vec<u8> {
+/// The bytes of a database in which `<first>.0.0.0/8` has the text in this place of its record: member by
+/// member.
+pub fn database(place: &[&str], networks: &[(u8, &str)]) -> Vec<u8> {
     let mut data = Vec::new();
     let mut nodes = vec![[Record::Empty; 2]];
     for (first, country) in networks {
         let at = data.len();
-        map(&mut data, 1);
-        text(&mut data, "country");
-        map(&mut data, 1);
-        text(&mut data, "iso_code");
+        for member in place {
+            map(&mut data, 1);
+            text(&mut data, member);
+        }
         text(&mut data, country);
         let mut node = 0;
         for bit in (0..NETWORK_BITS).rev() {

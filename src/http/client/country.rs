@@ -4,10 +4,18 @@
 use std::net::IpAddr;
 
 use http::{HeaderMap, HeaderName};
-use maxminddb::{Reader, path};
+use maxminddb::{LookupResult, PathElement, Reader};
 use rookery_domain::meters::visit::Country;
 
 use crate::{config::Meters, http::client::RequestContext};
+
+/// Where a record of a database has the code of its country: in MaxMind's own, and in two that others make in
+/// its format.
+const PLACES: [&[PathElement<'static>]; 3] = [
+    &[PathElement::Key("country"), PathElement::Key("iso_code")],
+    &[PathElement::Key("country_code")],
+    &[PathElement::Key("country")],
+];
 
 /// Where countries come from.
 #[derive(Default)]
@@ -32,8 +40,7 @@ impl Countries {
         let database = match settings.country_database.as_str() {
             "" => None,
             file => Some(
-                Reader::open_readfile(file)
-                    .map_err(|error| format!("meters.country_database: {file}: {error}"))?,
+                database(file).map_err(|why| format!("meters.country_database: {file}: {why}"))?,
             ),
         };
         Ok(Self { header, database })
@@ -52,8 +59,25 @@ impl Countries {
     }
 
     fn listed(&self, address: IpAddr) -> Option<Country> {
-        let found = self.database.as_ref()?.lookup(address).ok()?;
-        let code: Option<&str> = found.decode_path(&path!["country", "iso_code"]).ok()?;
-        Country::parse(code?)
+        code(&self.database.as_ref()?.lookup(address).ok()?)
     }
+}
+
+/// A database that knows a country. One of another kind, such as of networks' owners, has the same format and
+/// would say `unknown` of everybody for ever.
+fn database(file: &str) -> Result<Reader<Vec<u8>>, String> {
+    let database = Reader::open_readfile(file).map_err(|error| error.to_string())?;
+    let mut records = database.networks(Default::default()).map_err(|error| error.to_string())?;
+    match records.any(|record| record.is_ok_and(|record| code(&record).is_some())) {
+        true => Ok(database),
+        false => Err("no record has `country.iso_code`, so no country is known by it".to_owned()),
+    }
+}
+
+/// The country that a record says.
+fn code(record: &LookupResult<'_, Vec<u8>>) -> Option<Country> {
+    PLACES.iter().find_map(|place| {
+        let code: Option<&str> = record.decode_path(place).ok()?;
+        Country::parse(code?)
+    })
 }
