@@ -36,6 +36,10 @@ async fn every_page_is_whole_and_strict() {
     assert!(
         tree.text.contains("role=\"treegrid\"") && tree.text.contains("aria-expanded=\"false\"")
     );
+    // A table that is a treegrid gives its rows and cells their roles.
+    for given in ["role=\"row\"", "role=\"gridcell\"", "role=\"columnheader\""] {
+        assert!(!tree.text.contains(given), "{given}");
+    }
     for (path, kind) in [("console.js", "text/javascript"), ("console.css", "text/css")] {
         let asset = Answer::of(server.ops(Method::GET, &format!("/ops/{path}"))).await;
         assert!(asset.header("content-type").starts_with(kind));
