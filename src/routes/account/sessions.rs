@@ -78,7 +78,8 @@ pub async fn list_sessions(
 /// that none has fetched end too.
 #[utoipa::path(
     delete, path = "/v1/self/sessions/{id}", tag = "Account",
-    responses((status = 204, description = "Ended")),
+    responses((status = 204, description = "Ended",
+        headers(("Set-Cookie" = Option<String>, description = "Clears the session, where it is the one that asks")))),
 )]
 pub async fn end_session(
     caller: HumanSession,
