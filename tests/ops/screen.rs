@@ -159,6 +159,22 @@ fn every_page_is_drawn_in_any_size() {
 }
 
 #[test]
+fn no_figure_is_cut_off_in_a_usual_terminal() {
+    let mut screen = screen();
+    let text = drawn(&mut screen, 80, 24);
+    for figure in
+        ["quarantined 1", "crashes 0", "wait p99 –", "handling p99 –", "WAL 0 B", "loop lag"]
+    {
+        assert!(text.contains(figure), "{figure}:\n{text}");
+    }
+    for part in ["Messages/s, 60 s", "Errors/s", "q quit"] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    assert!(!text.contains("http:"), "half an address says nothing:\n{text}");
+    assert!(drawn(&mut screen, 120, 40).contains("q quit   http://127.0.0.1:8081"));
+}
+
+#[test]
 fn what_a_crash_said_cannot_act_on_the_terminal() {
     assert_eq!(clean("boom\u{1b}[2J\n\u{202e}x"), "boom [2J  x");
     let text = table(&["Cause", "Then"], &[vec!["a\tb\r".to_owned(), "x".repeat(500)]]);

@@ -1,5 +1,7 @@
-//! How the live screen looks. It fits any size: what has no room is left out, figures first come
-//! last. Nothing is told by colour alone.
+//! How the live screen looks. It fits any size: figures go on in a line below, and what then has no room is
+//! left out, figures first come last. Nothing is told by colour alone.
+
+use std::mem;
 
 use ratatui::{
     Frame,
@@ -26,6 +28,10 @@ use crate::{
 const CHART_LINES: u16 = 5;
 /// Lines that a list has at least before charts get any.
 const LIST_LINES_MIN: u16 = 8;
+/// Columns of what figures are of.
+const NAME_WIDTH: usize = 10;
+/// What stands between two figures.
+const GAP: &str = "   ";
 /// Micros of a second: sparklines take whole numbers.
 const MICROS: f64 = 1e6;
 
@@ -38,7 +44,9 @@ const CHOSEN: Style = Style::new().add_modifier(Modifier::REVERSED);
 pub fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
     let whole = frame.area();
     let picture = screen.picture.clone();
-    let lines = picture.as_deref().map(|picture| figures(picture, screen)).unwrap_or_default();
+    let width = usize::from(whole.width);
+    let lines =
+        picture.as_deref().map(|picture| figures(picture, screen, width)).unwrap_or_default();
     let figure_lines = u16::try_from(lines.len()).unwrap_or(u16::MAX);
     let left = whole.height.saturating_sub(figure_lines + 3);
     let chart_lines = if left >= CHART_LINES + LIST_LINES_MIN { CHART_LINES } else { 0 };
@@ -63,21 +71,22 @@ pub fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
         }
         None => frame.render_widget(Paragraph::new("…"), list),
     }
-    frame.render_widget(footer(screen), foot);
+    frame.render_widget(footer(screen, width), foot);
     if screen.help {
         draw_help(frame, whole);
     }
 }
 
-fn figures(picture: &Picture, screen: &Screen) -> Vec<TextLine<'static>> {
+fn figures(picture: &Picture, screen: &Screen, width: usize) -> Vec<TextLine<'static>> {
+    let lines_of = |line: Line| lines_of(line, width);
     let mut lines = match &picture.listed {
         Listed::App(app) if screen.shows_page() => {
             let name = format!("{} ({})", clean(&app.line.slug), app.line.id);
             let mut lines = vec![TextLine::styled(name, STRONG)];
-            lines.extend(app_summary(app).into_iter().map(line));
+            lines.extend(app_summary(app).into_iter().flat_map(lines_of));
             lines
         }
-        _ => summary(&picture.overview).into_iter().map(line).collect(),
+        _ => summary(&picture.overview).into_iter().flat_map(lines_of).collect(),
     };
     let wrong = wrong(&picture.overview);
     lines.splice(0..0, wrong.map(|text| TextLine::styled(text, ALARM)));
@@ -87,27 +96,36 @@ fn figures(picture: &Picture, screen: &Screen) -> Vec<TextLine<'static>> {
         let held: Vec<_> =
             page.held.iter().map(|app| format!("{} ({})", clean(&app.slug), app.state)).collect();
         let held = if held.is_empty() { "none".to_owned() } else { held.join(", ") };
-        lines.push(TextLine::from(format!("{:10}{held}", "Held back")));
+        lines.push(TextLine::from(format!("{:NAME_WIDTH$}{held}", "Held back")));
     }
     lines
 }
 
-fn line((of, figures): Line) -> TextLine<'static> {
-    let mut spans = vec![Span::styled(format!("{of:10}"), DIM)];
+/// Figures in as many lines as they need in this width; each is whole.
+fn lines_of((of, figures): Line, width: usize) -> Vec<TextLine<'static>> {
+    let begun = |of| TextLine::from(Span::styled(format!("{of:NAME_WIDTH$}"), DIM));
+    let (mut lines, mut line) = (Vec::new(), begun(of));
     for (name, value) in figures {
         // What needs somebody now is marked in words and in red.
         let alarming = matches!(name, "quarantined" | "restarting" | "failed" | "5xx")
             && value != "0"
             || value == "NOT OK"
             || value == "quarantined";
-        if !name.is_empty() {
-            spans.push(Span::styled(format!("{name} "), DIM));
-        }
+        let name = if name.is_empty() { String::new() } else { format!("{name} ") };
         let style = if alarming { ALARM } else { Style::new() };
-        spans.push(Span::styled(value, style));
-        spans.push(Span::raw("   "));
+        let figure = [Span::styled(name, DIM), Span::styled(value, style)];
+        let needs: usize = figure.iter().map(Span::width).sum();
+        if line.spans.len() > 1 {
+            if line.width() + GAP.len() + needs > width {
+                lines.push(mem::replace(&mut line, begun("")));
+            } else {
+                line.push_span(GAP);
+            }
+        }
+        line.extend(figure);
     }
-    TextLine::from(spans)
+    lines.push(line);
+    lines
 }
 
 fn draw_charts(frame: &mut Frame<'_>, area: Rect, picture: &Picture) {
@@ -176,7 +194,7 @@ fn draw_list(frame: &mut Frame<'_>, area: Rect, picture: &Picture, screen: &mut 
     frame.render_stateful_widget(table, area, &mut screen.rows);
 }
 
-fn footer(screen: &Screen) -> TextLine<'static> {
+fn footer(screen: &Screen, width: usize) -> TextLine<'static> {
     if let Some(trouble) = &screen.trouble {
         return TextLine::styled(format!("{}; trying again", clean(trouble)), ALARM);
     }
@@ -189,7 +207,11 @@ fn footer(screen: &Screen) -> TextLine<'static> {
         Page::App(_) => "Esc back".to_owned(),
         Page::Restarts => "Enter look   Esc back".to_owned(),
     };
-    TextLine::styled(format!("{held}{what}   ? keys   q quit   {}", screen.origin), DIM)
+    let keys = TextLine::styled(format!("{held}{what}   ? keys   q quit"), DIM);
+    let mut whole = keys.clone();
+    whole.push_span(format!("{GAP}{}", screen.origin));
+    // Which server it is is what whoever called it knows.
+    if whole.width() > width { keys } else { whole }
 }
 
 fn draw_help(frame: &mut Frame<'_>, whole: Rect) {
