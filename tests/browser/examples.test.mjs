@@ -118,6 +118,30 @@ test('guestbook: a book that was closed and opened again is live after the next 
     await page.getByRole('status').getByText('Live').waitFor();
   }));
 
+test('board: a title of spaces is told at its field, and a board that was closed goes on with the next idea', () => withPage(browser,
+  (service) => {
+    example('board')(service);
+    service.faults.push((r) => (service.closed && r.method === 'GET' && r.path.startsWith('collections/')
+      ? service.refuse(403, 'app_closed') : undefined));
+    service.closed = true;
+  },
+  async ({ page, service }) => {
+    await page.getByRole('status').getByText('app_closed').waitFor();
+    await page.getByLabel('An idea').fill('     ');
+    await page.getByRole('button', { name: 'Put it on the board' }).click();
+    await page.waitForFunction(() => document.activeElement.id === 'title');
+    assert.match(await page.locator('#title').evaluate((field) => field.validationMessage), /3 characters/);
+    assert.equal(service.collection('ideas').size, 0);
+    await page.getByLabel('An idea').fill('فكرة جيدة (1)!');
+    service.closed = false;
+    await page.getByRole('button', { name: 'Put it on the board' }).click();
+    const idea = page.locator('li', { hasText: 'فكرة' });
+    assert.equal(await idea.locator('h2').evaluate((title) => getComputedStyle(title).direction), 'rtl');
+    await page.getByRole('status').getByText('Live').waitFor();
+    await idea.getByRole('button').first().click();
+    await idea.getByText('1 vote').waitFor();
+  }));
+
 for (const [name, fields, button] of [
   ['guestbook', { 'Your name': 'Me', 'Your message': 'Hello' }, 'Sign the book'],
   ['board', { 'An idea': 'Tea' }, 'Put it on the board'],
