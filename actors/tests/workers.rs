@@ -12,7 +12,13 @@ use rookery_domain::{
     app::{AppRecord, AppStatus},
     time::DAY_S,
 };
-use rookery_storage::{apps::purge, closing, commit::RowState, faults::Faults, feed, retention};
+use rookery_storage::{
+    apps::purge,
+    closing,
+    commit::RowState,
+    faults::{self, Faults},
+    feed, retention,
+};
 use rookery_testkit::{until, until_async};
 
 use crate::support::{NOW, asleep, delete, expect_panics, real::House, record};
@@ -232,6 +238,21 @@ async fn an_app_that_cannot_be_loaded_keeps_nobody_elses_trash() {
     app.apply(house.caller.clone(), delete("a")).await.unwrap();
     house.clock.set(NOW.plus_seconds(31 * DAY_S));
     assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 0);
+    assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 1);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_app_whose_id_cannot_be_read_keeps_no_other_from_what_is_due() {
+    let house = House::open(Faults::default()).await;
+    let purging =
+        AppRecord { status: AppStatus::Purging, purge_at: Some(NOW), ..record(house.owner) };
+    house.store(purging.clone(), crate::support::MANIFEST, Vec::new()).await;
+    assert!(faults::damage::app_id(&house.db, purging.id).await.unwrap());
+    let app = house.app("notes").await;
+    house.create(&app, "a").await.unwrap();
+    app.apply(house.caller.clone(), delete("a")).await.unwrap();
+    house.clock.set(NOW.plus_seconds(31 * DAY_S));
     assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 1);
     house.close().await;
 }

@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::{
     Error, ErrorCode,
     access::Subject,
-    manifest::{Collection, Manifest, Permissions, SchemaSource, covers_host},
+    manifest::{Collection, Manifest, Permissions, SchemaSource, WebhookTarget, covers_host},
 };
 
 /// How many rows that fail a new schema are told of one by one.
@@ -257,14 +257,20 @@ fn whole_app(old: &Manifest, new: &Manifest, breaks: &mut Vec<Break>) {
         }
     }
     for (index, target) in new.webhook_targets.iter().enumerate() {
-        if !old.webhook_targets.contains(target) {
+        let WebhookTarget { collection, url } = target;
+        let is_known = old.webhook_targets.iter().any(|known| known.url == *url);
+        // What goes where others go already is more only of a collection that has rows.
+        let is_more = !is_known || old.collections.contains_key(collection);
+        if is_more && !old.webhook_targets.contains(target) {
             // Only its origin: a target's path and query often carry a secret.
-            let origin = url::Url::parse(target).map_or_else(
+            let origin = url::Url::parse(url).map_or_else(
                 |_| "a new target".to_owned(),
                 |url| url.origin().ascii_serialization(),
             );
-            let message = format!("rows may now be sent to a new webhook target at {origin}");
-            widened(format!("/webhooks/{index}/url"), message);
+            let member = if is_known { "collection" } else { "url" };
+            let message =
+                format!("rows of {collection:?} may now be sent to a webhook at {origin}");
+            widened(format!("/webhooks/{index}/{member}"), message);
         }
     }
 }

@@ -247,6 +247,30 @@ fn whatever_the_page_reaches_anew_widens_disclosure() {
 }
 
 #[test]
+fn a_collection_whose_rows_begin_to_be_sent_where_others_go_is_a_break() {
+    let mut old = base();
+    let owner = json!(["owner"]);
+    old["collections"]["hidden"] = json!({"permissions": {
+        "read": owner, "write": owner, "update": owner, "delete": owner
+    }});
+    let sent = |name: &str| {
+        let mut new = old.clone();
+        new["collections"][name] = old["collections"]["hidden"].clone();
+        let rule =
+            json!({"on": "create", "collection": name, "url": "https://hooks.example.org/a"});
+        new["webhooks"].as_array_mut().expect("rules").push(rule);
+        let found = compat::breaks(&admitted(&old), &admitted(&new), &three_notes());
+        found
+            .into_iter()
+            .map(|found| (found.kind, found.path, found.rows_affected))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(sent("hidden"), one(BreakKind::DisclosureWidened, "/webhooks/1/collection", 0));
+    assert_eq!(sent("new"), [], "it has no rows yet");
+    assert_eq!(sent("notes"), [], "they go there already");
+}
+
+#[test]
 fn taking_away_and_adding_collections_is_compatible() {
     for change in [
         |m: &mut Value| m["capabilities"] = json!([]),

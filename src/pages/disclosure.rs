@@ -10,7 +10,7 @@ use askama::Template;
 use rookery_domain::{
     access::Subject,
     app::AppRecord,
-    manifest::{AnonWriteBudget, Collection, Manifest, Retention, Visibility},
+    manifest::{AnonWriteBudget, Collection, Manifest, Retention, Visibility, WebhookTarget},
     retention,
 };
 use url::Url;
@@ -203,15 +203,15 @@ fn reach(manifest: &Manifest, unrestricted: bool) -> Vec<String> {
     if manifest.cdn {
         reach.push("It loads scripts and styles from public CDNs.".to_owned());
     }
-    let mut targets = BTreeMap::<String, usize>::new();
-    for target in &manifest.webhook_targets {
+    let mut targets = BTreeMap::<(&str, String), usize>::new();
+    for WebhookTarget { collection, url } in &manifest.webhook_targets {
         // Only where to: path and query often carry a secret.
-        let origin = Url::parse(target).map(|url| url.origin().ascii_serialization());
-        *targets.entry(origin.unwrap_or_default()).or_default() += 1;
+        let origin = Url::parse(url).map(|url| url.origin().ascii_serialization());
+        *targets.entry((collection, origin.unwrap_or_default())).or_default() += 1;
     }
-    reach.extend(targets.into_iter().map(|(origin, rules)| match rules {
-        1 => format!("Rows are sent to {origin}, by 1 rule."),
-        count => format!("Rows are sent to {origin}, by {count} rules."),
+    reach.extend(targets.into_iter().map(|((collection, origin), rules)| match rules {
+        1 => format!("Rows of “{collection}” are sent to {origin}, by 1 rule."),
+        count => format!("Rows of “{collection}” are sent to {origin}, by {count} rules."),
     }));
     reach
 }

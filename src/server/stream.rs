@@ -31,6 +31,10 @@ use crate::http::body::drain;
 /// half and wait for the answer (RFC 9293, 3.6), or have left: that looks the same.
 const HALF_CLOSED_MAX: Duration = Duration::from_secs(1);
 
+/// Bytes that a client takes at least for each second that a write may wait, 15 KiB in half a minute. One that
+/// takes less keeps a connection from others for next to nothing.
+const TAKEN_BYTES_PER_SECOND_MIN: u64 = 512;
+
 /// Bytes that are thrown away at once.
 const DISCARD_BYTES: usize = 8 << 10;
 
@@ -190,9 +194,9 @@ impl Unread {
     }
 }
 
-/// A socket whose writes fail when the client takes nothing for `write_timeout`, and whose end is
-/// told a little later while something is owed. With a `head_timeout` a read fails when the rest of a
-/// head does not come within it. Where its last answer left something unread, it ends by reading that.
+/// A socket whose writes fail when the client takes too little in `write_timeout` while there is more, and
+/// whose end is told a little later while something is owed. With a `head_timeout` a read fails when the rest
+/// of a head does not come within it. Where its last answer left something unread, it ends by reading that.
 #[derive(Debug)]
 pub(super) struct Stream {
     socket: TcpStream,
@@ -200,7 +204,7 @@ pub(super) struct Stream {
     head_timeout: Option<Duration>,
     outstanding: Outstanding,
     head: Option<Head>,
-    /// Set while a write waits. Most never do, and need no timer.
+    /// Set from when a write waits until enough is taken, or all. Most never wait, and need no timer.
     stalled: Option<Stalled>,
     /// Set once the client has sent its last byte, and something was owed then.
     half_closed: Option<Pin<Box<Sleep>>>,
@@ -211,10 +215,17 @@ pub(super) struct Stream {
 #[derive(Debug)]
 struct Stalled {
     deadline: Pin<Box<Sleep>>,
+    /// Bytes that the client has taken since.
+    taken: u64,
     _outstanding: OutstandingGuard,
 }
 
 impl Stream {
+    /// Bytes that the client takes at least while a write waits.
+    const fn taken_min(&self) -> u64 {
+        self.write_timeout.as_secs() * TAKEN_BYTES_PER_SECOND_MIN
+    }
+
     pub(super) const fn new(
         socket: TcpStream,
         write_timeout: Duration,
@@ -306,30 +317,37 @@ impl AsyncWrite for Stream {
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = &mut *self;
+        let taken_min = this.taken_min();
         let written = Pin::new(&mut this.socket).poll_write_vectored(cx, bufs);
-        if written.is_ready() {
-            this.stalled = None;
-            return written;
+        if let Poll::Ready(written) = written {
+            this.stalled.take_if(|stalled| {
+                stalled.taken += written.as_ref().map_or(0, |bytes| *bytes as u64);
+                stalled.taken >= taken_min
+            });
+            return Poll::Ready(written);
         }
         let stalled = this.stalled.get_or_insert_with(|| Stalled {
             deadline: Box::pin(sleep(this.write_timeout)),
+            taken: 0,
             _outstanding: this.outstanding.one(),
         });
         ready!(stalled.deadline.as_mut().poll(cx));
+        let taken = stalled.taken;
         this.stalled = None;
         // The system wakes a writer only when much has been taken: a slow client may have taken
         // less.
         let socket = SockRef::from(&this.socket);
-        let written = socket.send_vectored(bufs).map_err(|error| match error.kind() {
-            io::ErrorKind::WouldBlock => {
-                // What is unsent goes with the connection. If the system refuses, it stays for a
-                // while.
-                let _ = socket.set_linger(Some(Duration::ZERO));
-                io::ErrorKind::TimedOut.into()
-            }
-            _ => error,
-        });
-        Poll::Ready(written)
+        let too_little = match socket.send_vectored(bufs) {
+            Ok(bytes) if taken + bytes as u64 >= taken_min => return Poll::Ready(Ok(bytes)),
+            Ok(_) => true,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => true,
+            Err(error) => return Poll::Ready(Err(error)),
+        };
+        if too_little {
+            // What is unsent goes with the connection. If the system refuses, it stays for a while.
+            let _ = socket.set_linger(Some(Duration::ZERO));
+        }
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -337,6 +355,8 @@ impl AsyncWrite for Stream {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // Nothing waits any more.
+        self.stalled = None;
         Pin::new(&mut self.socket).poll_flush(cx)
     }
 

@@ -244,6 +244,14 @@ pub mod damage {
         change(db, "update apps set retention = '{' where id = $1", args![app]).await
     }
 
+    /// Damages an app's id in its record; whether there was one.
+    ///
+    /// # Errors
+    /// Any [`crate::StorageError`].
+    pub async fn app_id(db: &Db, app: AppId) -> Result<bool> {
+        change(db, "update apps set id = $2 where id = $1", args![app, &[0_u8][..]]).await
+    }
+
     /// Damages an event; whether there was one.
     ///
     /// # Errors

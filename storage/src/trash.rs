@@ -166,25 +166,42 @@ pub async fn detached(db: &Db, app: AppId, collection: &str) -> Result<Vec<Row>>
     Ok(readable(app, rows.into_iter()))
 }
 
-/// A row that leaves the trash for good: no more of it is read than decides about that, so that one
-/// whose other columns are damaged goes too.
+/// Where a row of the trash stands among those of all apps, the oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DueRow {
+pub struct DuePlace {
+    /// Since when it is in the trash.
+    pub deleted_at: Timestamp,
     /// The app.
     pub app: AppId,
     /// The collection.
     pub collection: String,
     /// Its key.
     pub key: Box<str>,
-    /// Its version when it went to the trash.
-    pub version: u32,
-    /// Since when it is in the trash.
-    pub deleted_at: Timestamp,
 }
 
-/// A [`DueRow`], and how many bytes its content has.
+/// A row that leaves the trash for good: no more of it is read than decides about that, so that one
+/// whose other columns are damaged goes too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueRow {
+    /// Which row it is.
+    pub place: DuePlace,
+    /// Its version when it went to the trash.
+    pub version: u32,
+}
+
+/// Rows that leave the trash, in their order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DuePage {
+    /// The rows. One that cannot be read is left out and logged.
+    pub rows: Vec<DueRow>,
+    /// The last one, readable or not; `None` where there was none.
+    pub last: Option<DuePlace>,
+}
+
+/// A [`DueRow`], and its place and how many bytes its content has also when it cannot be read.
 struct Weighed {
-    row: DueRow,
+    place: DuePlace,
+    version: Read<u32>,
     bytes: u64,
 }
 
@@ -192,45 +209,53 @@ impl FromColumns for Weighed {
     const WHAT: &'static str = "Row";
 
     fn from_columns(columns: &impl ReadColumns) -> Read<Self> {
-        let row = DueRow {
+        let place = DuePlace {
             app: columns.get(0)?,
             collection: columns.get(1)?,
             deleted_at: columns.get(2)?,
             key: columns.get(3)?,
-            version: columns.get(4)?,
         };
-        Ok(Self { row, bytes: columns.get(5)? })
+        Ok(Self { place, version: columns.get(4), bytes: columns.get(5)? })
     }
 }
 
 /// The first rows, up to the one that makes them [`DUE_BYTES_MAX`].
-fn portion(rows: impl IntoIterator<Item = Weighed>) -> Vec<DueRow> {
+fn portion(rows: Vec<Read<Weighed>>) -> DuePage {
     let mut bytes = 0;
-    let fits = |weighed: &Weighed| {
-        let has_room = bytes < DUE_BYTES_MAX;
-        bytes += weighed.bytes;
-        has_room
-    };
-    rows.into_iter().take_while(fits).map(|weighed| weighed.row).collect()
+    let mut page = DuePage::default();
+    for row in rows {
+        if bytes >= DUE_BYTES_MAX {
+            break;
+        }
+        let row = row.and_then(|Weighed { place, version, bytes: of_row }| {
+            bytes += of_row;
+            page.last = Some(place.clone());
+            version.map(|version| DueRow { place, version })
+        });
+        match row {
+            Ok(row) => page.rows.push(row),
+            Err(why) => tracing::error!(why, "a row in the trash cannot be read"),
+        }
+    }
+    page
 }
 
 /// Rows of all apps, those in the trash and closed ones included, that went to the trash before this
 /// time, the oldest first, behind `after`, at most `limit`, [`TRASH_PAGE_MAX`] and
-/// [`DUE_BYTES_MAX`]. Their apps' actors decide, and submit them as purged. A row that cannot be read
-/// is left out and logged.
+/// [`DUE_BYTES_MAX`]. Their apps' actors decide, and submit them as purged.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn due_for_purge(
     db: &Db,
-    after: Option<&DueRow>,
+    after: Option<&DuePlace>,
     before: Timestamp,
     limit: u32,
-) -> Result<Vec<DueRow>> {
+) -> Result<DuePage> {
     let (since, app, collection, key) = after.map_or((i64::MIN, [0; 16], "", ""), |row| {
         (row.deleted_at.0, row.app.uuid().into_bytes(), &*row.collection, &*row.key)
     });
-    let rows: Vec<Read<Weighed>> = db
+    let rows = db
         .all(
             "select app_id, collection, state_at, key, version, \
              cast(coalesce(octet_length(data), 0) as bigint) from rows \
@@ -241,14 +266,7 @@ pub async fn due_for_purge(
             args![before, since, app, collection, key, limit.min(TRASH_PAGE_MAX)],
         )
         .await?;
-    let readable = rows.into_iter().filter_map(|row| match row {
-        Ok(row) => Some(row),
-        Err(why) => {
-            tracing::error!(why, "a row in the trash cannot be read");
-            None
-        }
-    });
-    Ok(portion(readable))
+    Ok(portion(rows))
 }
 
 /// Apps with more than `rows_max` rows or `bytes_max` bytes in the trash, in the order of their
@@ -280,7 +298,7 @@ pub async fn overfull(
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn oldest(db: &Db, app: AppId, now: Timestamp, limit: u32) -> Result<Vec<DueRow>> {
-    let rows: Vec<Read<Weighed>> = db
+    let rows = db
         .all(
             "select app_id, collection, state_at, key, version, \
              cast(coalesce(octet_length(data), 0) as bigint) \
@@ -289,7 +307,7 @@ pub async fn oldest(db: &Db, app: AppId, now: Timestamp, limit: u32) -> Result<V
             args![app, now.plus_seconds(STEP_BACK_S), limit.min(TRASH_PAGE_MAX)],
         )
         .await?;
-    Ok(portion(readable(app, rows.into_iter())))
+    Ok(portion(rows).rows)
 }
 
 fn readable<T>(app: AppId, rows: impl Iterator<Item = Read<T>>) -> Vec<T> {

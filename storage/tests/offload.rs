@@ -75,11 +75,25 @@ async fn nobody_has_all_permits_and_who_has_as_many_as_may_be_keeps_nobody_waiti
     }
     let (last, mut other) = (offload.permit("another").await.unwrap(), waits(&offload, "other"));
     drop(held.pop());
-    assert!(has_come(&mut third).is_some(), "one of its own came back");
+    assert!(has_come(&mut third).is_none(), "others have none at all");
+    let _others = has_come(&mut other).expect("a permit");
     drop(last);
-    assert!(has_come(&mut other).is_some());
+    assert!(has_come(&mut third).is_some());
     let only = Offload::with_permits(1, PATIENCE);
     assert!(only.permit("a").now_or_never().is_some(), "where there is one it is anybody's");
+}
+
+#[tokio::test]
+async fn whoever_had_the_only_permit_comes_after_others() {
+    let offload = Offload::with_permits(1, PATIENCE);
+    let first = offload.permit("many").await.unwrap();
+    let (mut second, mut third) = (waits(&offload, "many"), waits(&offload, "many"));
+    let mut one = waits(&offload, "one");
+    drop(first);
+    assert!(has_come(&mut second).is_none(), "it was many's turn just now");
+    drop(has_come(&mut one).expect("a permit"));
+    drop(has_come(&mut second).expect("a permit"));
+    assert!(has_come(&mut third).is_some());
 }
 
 #[tokio::test]

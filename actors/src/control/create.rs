@@ -338,8 +338,9 @@ impl Control {
         }
         prepared.seeds.check_room(&env.limits)?;
         let account = env.accounts.get(request.owner, &*env.store).await?;
-        let mut rows = account.reserve(prepared.seeds.totals.live, rows_max)?;
+        // Before rows are reserved, which others of the account then lack.
         let turn = Moving::turn(env, request.owner, prepared.seeds.totals.bytes).await?;
+        let mut rows = account.reserve(prepared.seeds.totals.live, rows_max)?;
         for attempt in 0..SLUGS_TRIED_MAX {
             if request.slug.is_none() {
                 prepared.record.slug = draw(Some(prepared.record.visibility), attempt).into();

@@ -24,6 +24,9 @@ impl Control {
     ) -> Result<Vec<FeedEvent>> {
         let view = app.view(caller).await?;
         let (seq, max) = (view.root.seq, HISTORY_EVENTS_MAX);
+        // All that the feed keeps is looked through.
+        let turns = &self.env().replaying;
+        let _turn = turns.permit_for(view.root.record.owner, caller.network()).await?;
         let events = feed::events_of_row(&self.db, app.id(), collection, key, seq, max).await;
         let cursor: FeedCursor = view.feed_cursor(seq);
         let mut sight = Sight::new(&view, Some(collection), &self.env().key, cursor);

@@ -11,6 +11,7 @@ use rookery_storage::{
         SourceKind,
         read::{self, Seen, SourceSum},
     },
+    offload::Permit,
 };
 
 use super::Whose;
@@ -22,7 +23,7 @@ const HOURS_SHOWN_MAX: i32 = 168;
 const SOURCES_SHOWN_MAX: u32 = 100;
 
 /// Reports, over all accounts, that storage sums up at a time, one of an account: one of a long window looks
-/// at as many records as days have names. Others wait.
+/// at as many records as days have names, and each begins with a transaction. Others wait.
 pub(crate) const REPORT_PERMITS: usize = 2;
 
 /// How the pages of an app were seen.
@@ -62,8 +63,7 @@ impl Control {
     /// `unavailable` when storage does not answer.
     pub async fn analytics(&self, app: &AppHandle, window: Window) -> Result<Analytics> {
         let (db, id) = (&self.db, app.id());
-        self.bring_up_to_date(Whose::App(id)).await?;
-        let _turn = self.env().reporting.permit(app.record().owner).await?;
+        let _turn = self.report_turn(app.record().owner, Whose::App(id)).await?;
         let last_hour =
             hour_of(self.env().clock.now()).clamp(window.first_hour(), window.end_hour() - 1);
         let first_hour = window.first_hour().max(last_hour - HOURS_SHOWN_MAX + 1);
@@ -96,9 +96,15 @@ impl Control {
     /// # Errors
     /// `unavailable` when storage does not answer.
     pub async fn usage(&self, app: &AppHandle, window: Window) -> Result<Vec<(i32, Flows)>> {
-        self.bring_up_to_date(Whose::App(app.id())).await?;
-        let _turn = self.env().reporting.permit(app.record().owner).await?;
+        let _turn = self.report_turn(app.record().owner, Whose::App(app.id())).await?;
         read::app_days(&self.db, app.id(), window).await.map_err(Error::from)
+    }
+
+    /// The turn of `owner` to have a report made, with all in it that was counted until now.
+    async fn report_turn(&self, owner: HumanId, of: Whose) -> Result<Permit> {
+        let turn = self.env().reporting.permit(owner).await?;
+        self.bring_up_to_date(of).await?;
+        Ok(turn)
     }
 
     /// What an account holds, and what its apps used this month.
@@ -128,8 +134,7 @@ impl Control {
     /// # Errors
     /// `unavailable` when storage does not answer.
     pub async fn account_days(&self, human: HumanId, window: Window) -> Result<Vec<(i32, Flows)>> {
-        self.bring_up_to_date(Whose::Account(human)).await?;
-        let _turn = self.env().reporting.permit(human).await?;
+        let _turn = self.report_turn(human, Whose::Account(human)).await?;
         read::account_days(&self.db, human, window).await.map_err(Error::from)
     }
 
@@ -138,8 +143,7 @@ impl Control {
     /// # Errors
     /// `unavailable` when storage does not answer.
     pub async fn account_hours(&self, human: HumanId, window: Window) -> Result<Vec<(i32, Flows)>> {
-        self.bring_up_to_date(Whose::Account(human)).await?;
-        let _turn = self.env().reporting.permit(human).await?;
+        let _turn = self.report_turn(human, Whose::Account(human)).await?;
         read::account_hours(&self.db, human, window).await.map_err(Error::from)
     }
 }

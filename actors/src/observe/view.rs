@@ -51,7 +51,7 @@ impl Apps {
         self.inner.env.observer.read()
     }
 
-    /// Long lists, decisions and rehearsals, and manifests to compile, that wait for their turn.
+    /// What takes long and waits for its turn: lists, decisions, rehearsals, replays, reports and the like.
     #[must_use]
     pub fn long_jobs(&self) -> Waits {
         let env = &self.inner.env;

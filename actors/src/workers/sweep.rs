@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures::future::BoxFuture;
 use rookery_domain::{ErrorCode, Result, budget::live_days, id::AppId, principal::Caller};
 use rookery_storage::{apps::purge, expiry, idempotency, trash};
 use tracing::{info, warn};
@@ -24,16 +25,38 @@ const BLOB_GRACE_S: i64 = 120;
 pub(super) async fn round(context: &Context) -> Result<Round> {
     context.apps.forget_dormant(context.env().options.idle_after);
     context.env().accounts.forget_idle();
-    let mut round = purges(context).await?;
-    let abandoned = context.control.abandon_orphans().await?;
-    round.done += abandoned.apps.len() as u64;
-    round.failed |= abandoned.is_left;
-    round.failed |= context.control.end_memberships().await?;
-    round += due_apps(context).await?;
-    round += due_rows(context).await?;
-    round += overfull_trash(context).await?;
-    round.more |= expired(context).await?;
+    let mut round = Round::default();
+    let parts: [BoxFuture<'_, Result<Round>>; 7] = [
+        Box::pin(purges(context)),
+        Box::pin(orphans(context)),
+        Box::pin(memberships(context)),
+        Box::pin(due_apps(context)),
+        Box::pin(due_rows(context)),
+        Box::pin(overfull_trash(context)),
+        Box::pin(expired(context)),
+    ];
+    for part in parts {
+        match part.await {
+            Ok(done) => round += done,
+            // What one part cannot read keeps the others from nothing. Where storage is away, it is for all.
+            Err(error) if error.code == ErrorCode::Internal => {
+                warn!(%error, "a part of a round failed");
+                round.failed = true;
+            }
+            Err(error) => return Err(error),
+        }
+    }
     Ok(round)
+}
+
+/// Closes what closed accounts left.
+async fn orphans(context: &Context) -> Result<Round> {
+    let abandoned = context.control.abandon_orphans().await?;
+    Ok(Round { done: abandoned.apps.len() as u64, more: false, failed: abandoned.is_left })
+}
+
+async fn memberships(context: &Context) -> Result<Round> {
+    Ok(Round { failed: context.control.end_memberships().await?, ..Round::default() })
 }
 
 /// Finishes purges that were cut short.
@@ -94,14 +117,13 @@ async fn due_rows(context: &Context) -> Result<Round> {
         let after = context.positions.lock().trash.clone();
         let page = trash::due_for_purge(&context.db, after.as_ref(), before, trash::TRASH_PAGE_MAX)
             .await?;
-        let last = page.last().cloned();
-        if last.is_none() {
+        if page.last.is_none() {
             context.positions.lock().trash = None;
             return Ok(Round::of(done, false));
         }
         let mut by_app: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
-        for due in page {
-            by_app.entry(due.app).or_default().push(due);
+        for due in page.rows {
+            by_app.entry(due.place.app).or_default().push(due);
         }
         for (app, rows) in by_app {
             if context.is_stopping() {
@@ -119,7 +141,7 @@ async fn due_rows(context: &Context) -> Result<Round> {
                 }
             }
         }
-        context.positions.lock().trash = last;
+        context.positions.lock().trash = page.last;
     }
     Ok(Round::of(done, true))
 }
@@ -163,8 +185,8 @@ async fn overfull_trash(context: &Context) -> Result<Round> {
 }
 
 /// Forgets sessions, codes, responses, spent challenges, counters of past days and unused assets;
-/// whether more is left of any of them.
-async fn expired(context: &Context) -> Result<bool> {
+/// whether there is more tells the round.
+async fn expired(context: &Context) -> Result<Round> {
     let db = &context.db;
     let now = context.env().clock.now();
     let unseen_since = now.plus_seconds(-BLOB_GRACE_S);
@@ -194,8 +216,8 @@ async fn expired(context: &Context) -> Result<bool> {
                 expiry::forget_spent(db, now, live_days(now)).await? >= u64::from(expiry::CHUNK);
         }
         if !(records || global || blobs.is_some() || responses || spent) {
-            return Ok(false);
+            return Ok(Round::default());
         }
     }
-    Ok(true)
+    Ok(Round::of(0, true))
 }

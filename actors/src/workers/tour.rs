@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use rookery_domain::id::AppId;
-use rookery_storage::{apps::purge::DueApp, expiry::BlobPlace, trash::DueRow};
+use rookery_storage::{apps::purge::DueApp, expiry::BlobPlace, trash::DuePlace};
 use tokio::time::Instant;
 
 /// Pause after a round that a bound cut short. Work that nothing else bounds must keep up with its
@@ -47,7 +47,7 @@ pub(super) struct Positions {
     /// The dormant app that row retention looked at last.
     pub(super) retention: Option<AppId>,
     /// The row of the trash that the sweeper looked at last.
-    pub(super) trash: Option<DueRow>,
+    pub(super) trash: Option<DuePlace>,
     /// The content of an asset that the sweeper looked at last.
     pub(super) blobs: Option<BlobPlace>,
     /// Apps whose destruction was cut short.

@@ -163,7 +163,11 @@ fn build(
         mode,
     };
     let rules = rules::parse(&top, &scope)?;
-    let webhook_targets = rules.webhooks.iter().map(|rule| rule.url.to_string()).collect();
+    let targets = rules
+        .webhooks
+        .iter()
+        .map(|rule| WebhookTarget { collection: rule.collection.clone(), url: rule.url.clone() });
+    let webhook_targets = targets.collect();
     let inactive = rules.pointers();
     Ok(Manifest {
         collections,

@@ -29,15 +29,23 @@ pub struct Manifest {
     pub cdn: bool,
     /// The declared visibility; `None` leaves it to the request, then to `private`.
     pub visibility: Option<Visibility>,
-    /// Outbound webhook target URLs, normalised, one per `webhooks` rule and in its order: what
-    /// the disclosure gate compares.
-    pub webhook_targets: Vec<String>,
+    /// Where rows are sent, one per `webhooks` rule and in its order: what the disclosure gate compares.
+    pub webhook_targets: Vec<WebhookTarget>,
     /// Rules of features that react to rows; `None` when there is none, as in most apps.
     pub rules: Option<Box<Rules>>,
     /// JSON pointers of the rules that are valid but not active yet.
     pub inactive: Vec<String>,
     /// Of one that was read back: what a rule that came later refuses of it first. It is left out.
     pub refused: Option<Box<str>>,
+}
+
+/// That the rows of a collection are sent somewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookTarget {
+    /// The collection.
+    pub collection: Arc<str>,
+    /// The URL, normalised. Its path and query often carry a secret.
+    pub url: Box<str>,
 }
 
 /// A declared collection.

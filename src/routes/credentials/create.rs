@@ -158,7 +158,7 @@ impl NewCredential {
 /// show of `data` only the members that the request sent. `mode` is `explicit` (only the collections that
 /// it names; so when left out) or `following` (every other one too, later ones included); `scope` is `all`
 /// or `own` (only rows that the credential itself created). A collection that the manifest does not
-/// declare is `collection_not_found`.
+/// declare is `collection_not_found`. An app has at most 1,000 credentials: beyond them it is `conflict`.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/credentials", tag = "Sharing", request_body = NewCredential,
     params(IdempotencyKey),

@@ -63,7 +63,7 @@ impl RequestBody for NewGrant {
 ///
 /// The link is shown this one time. Whoever opens it is let in, into a private app too, with the
 /// role and what anybody may do, and nothing more; that ends at once when the link is revoked or
-/// expires. An app that is unrestricted has no grant links: `conflict`.
+/// expires. An app that is unrestricted has no grant links, and one that has 20,000 gets no more: `conflict`.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/grants", tag = "Sharing", request_body = NewGrant,
     params(IdempotencyKey),

@@ -18,6 +18,8 @@ use crate::{
 pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
 
 /// Mints a sibling of the presented key.
+///
+/// An agent has at most 100 keys that are not revoked: beyond them it is `conflict`.
 #[utoipa::path(
     post, path = "/v1/keys", tag = "Enrollment", request_body = Option<Nothing>,
     params(IdempotencyKey),

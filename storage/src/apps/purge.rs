@@ -5,7 +5,7 @@
 use rookery_domain::{Timestamp, id::AppId};
 
 use crate::{
-    columns::record,
+    columns::{Read, record},
     db::{Db, Tx, args, oldest_first},
     error::Result,
 };
@@ -29,7 +29,7 @@ pub struct DueApp {
 record!(DueApp: app, purge_at);
 
 /// Apps whose time in the trash is over, those for the longest time first, behind `after`, at most
-/// `limit`.
+/// `limit`. One that cannot be read is left out and logged.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -40,29 +40,36 @@ pub async fn due(
     limit: u32,
 ) -> Result<Vec<DueApp>> {
     let (since, after) = oldest_first(after.map(|due| (due.purge_at, due.app)));
-    db.all(
+    let found = db.all(
         "select id, purge_at from apps
          where purge_at <= $1 and purge_at >= $2 and (purge_at, id) > ($2, $3)
            and status in (1, 2)
          order by purge_at, id limit $4",
         args![now, since, after, limit],
-    )
-    .await
+    );
+    Ok(readable(found.await?))
 }
 
-/// Apps that are marked and not yet gone, in the order of [`due`], behind `after`, at most `limit`.
+/// Apps that are marked and not yet gone, in the order of [`due`], behind `after`, at most `limit`. One that
+/// cannot be read is left out and logged.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn marked(db: &Db, after: Option<DueApp>, limit: u32) -> Result<Vec<DueApp>> {
     let (since, after) = oldest_first(after.map(|due| (due.purge_at, due.app)));
-    db.all(
+    let found = db.all(
         // There are few. The index of all apps that are due would lead SQLite past the others.
         "select id, purge_at from apps where status = 3 and (+purge_at, id) > ($1, $2)
          order by +purge_at, id limit $3",
         args![since, after, limit],
-    )
-    .await
+    );
+    Ok(readable(found.await?))
+}
+
+fn readable(found: Vec<Read<DueApp>>) -> Vec<DueApp> {
+    let logged =
+        |why: &_| tracing::error!(why, "an app that is due to be destroyed cannot be read");
+    found.into_iter().filter_map(|app| app.inspect_err(logged).ok()).collect()
 }
 
 /// What may be large, each with a bound on its bytes: at most [`CHUNK`] entries and about [`CHUNK_BYTES`].

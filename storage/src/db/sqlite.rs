@@ -59,8 +59,8 @@ pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an app may wait to be loaded while others are.
 const LOAD_PATIENCE: Duration = Duration::from_secs(30);
 
-/// A log that a full disk or a long reader let grow is cut back to this, 12 MiB, when it begins
-/// anew: a little above what the writer lets it reach.
+/// A log that large commits, a full disk or a long reader let grow is cut back to this, 12 MiB, when it begins
+/// anew: a little above what small commits let it reach.
 pub(crate) const JOURNAL_SIZE_LIMIT_BYTES: &str = "12582912";
 
 /// Page cache of a connection in KiB, negative as SQLite wants it. Small: behind it is the system's

@@ -100,14 +100,27 @@ impl Offload {
         asker: impl Hash,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
-        let ended = run_in(self.permit_for(whose, asker).await?, job).await;
-        ended.map_err(|failed| Error::internal().caused_by(failed))
+        self.permit_for(whose, asker).await?.run(job).await
     }
 
     /// Who waits for a permit now.
     #[must_use]
     pub fn waits(&self) -> Waits {
         self.turns.waits()
+    }
+}
+
+impl Permit {
+    /// Runs `job` under this permit: for one that holds what must not be in memory while it waits for a
+    /// permit. A job that has begun ends, also when nobody waits any more.
+    ///
+    /// # Errors
+    /// `internal` when the job panicked, or the runtime ends.
+    pub async fn run<T: Send + 'static>(
+        self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        run_in(self, job).await.map_err(|failed| Error::internal().caused_by(failed))
     }
 }
 

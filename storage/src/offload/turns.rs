@@ -1,6 +1,7 @@
 //! Permits that go round: each name has a queue of its own, and the queues take turns (fair queuing,
 //! Nagle, RFC 970). Whoever asks a hundred times waits a hundred rounds, and whoever asks once waits
-//! one. So it is within a name, whose askers take turns. No name has all permits: the last one is for
+//! one. So it is within a name, whose askers take turns. Whoever has fewer permits comes first: a name
+//! whose job has just ended after others that have none. No name has all permits: the last one is for
 //! others, who need not wait until a job ends.
 
 use std::{
@@ -161,16 +162,26 @@ impl Queues {
         Some(permit)
     }
 
-    /// Who is next, of those who may have a permit, with a free one. Whoever has left since counts for no
-    /// turn.
-    fn next(&mut self) -> Option<(u64, oneshot::Sender<Permit>)> {
-        for _ in 0..self.order.len() {
-            let name = self.order.pop_front()?;
-            if !self.may_have_more(name) {
-                // It keeps its place behind those who are served before it.
-                self.order.push_back(name);
-                continue;
+    /// The name whose turn it is: of those with the fewest permits the first. One that `gave` a permit back
+    /// just now counts as having it.
+    fn next_name(&mut self, gave: u64) -> Option<u64> {
+        let mut next: Option<(usize, usize)> = None;
+        for (at, &name) in self.order.iter().enumerate() {
+            let held = self.held.get(&name).copied().unwrap_or(0);
+            let counted = held + usize::from(name == gave);
+            if held < self.of_name_max && next.is_none_or(|(_, fewest)| counted < fewest) {
+                next = Some((at, counted));
             }
+            if counted == 0 {
+                break;
+            }
+        }
+        self.order.remove(next?.0)
+    }
+
+    /// Who is next, with a free permit. Whoever has left since counts for no turn.
+    fn next(&mut self, gave: u64) -> Option<(u64, oneshot::Sender<Permit>)> {
+        while let Some(name) = self.next_name(gave) {
             let mut line = self.waiting.remove(&name).unwrap_or_default();
             let next = line.next();
             if line.count > 0 {
@@ -236,7 +247,7 @@ impl Drop for Permit {
         let next = {
             let mut queues = self.turns.0.lock();
             queues.give_back(self.name);
-            queues.next()
+            queues.next(self.name)
         };
         if let Some((name, port)) = next {
             // Whoever left just now drops it, which hands it on.

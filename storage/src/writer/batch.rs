@@ -100,8 +100,8 @@ impl Drop for Batch<'_> {
             trace(&group, &outcome, groups, self.began);
             end(self.counters, group, outcome);
         }
-        self.queue.batch_ended();
-        for barrier in self.barriers.drain(..) {
+        let waited = self.queue.batch_ended();
+        for barrier in self.barriers.drain(..).chain(waited) {
             // Nobody may wait any more.
             let _ = barrier.send(());
         }

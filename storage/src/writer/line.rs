@@ -1,7 +1,7 @@
 //! Who waits for a lane, and which of them share its next transaction.
 //!
 //! A group of one row takes a lane for less than a millisecond beside others; one of a large batch takes it
-//! for a tenth of a second. In the order in which they came, an account that writes batches to many of its
+//! for a tenth of a second, and one that purges reads all that its app's feed keeps. In the order in which they came, an account that writes batches to many of its
 //! apps would have everybody else's rows wait for all of them. So small groups go together and first, and
 //! large ones one at a time, never two in a row while a small one waits, nor two of one account while
 //! another's waits. The groups of one app stay in their order.
@@ -20,7 +20,7 @@ use crate::commit::Group;
 /// Most groups in one transaction.
 const BATCH_GROUPS_MAX: usize = 1_024;
 
-/// A group of so many bytes or more is a large one.
+/// A group of so many bytes or more is a large one, as is one that purges.
 const LARGE_BYTES: usize = 128 << 10;
 
 /// A transaction takes no further small group once they have this many bytes together.
@@ -39,6 +39,12 @@ struct Waiting {
     group: Group,
     bytes: usize,
     submitted: Instant,
+}
+
+impl Waiting {
+    fn is_large(&self) -> bool {
+        self.bytes >= LARGE_BYTES || !self.group.writes.scrubs.is_empty()
+    }
 }
 
 impl From<Waiting> for Entry {
@@ -130,7 +136,7 @@ impl Line {
                 Some(Job::Group(waiting)) if !apps.insert(waiting.group.app) => {
                     passed.push(waiting)
                 }
-                Some(Job::Group(waiting)) if waiting.bytes >= LARGE_BYTES => {
+                Some(Job::Group(waiting)) if waiting.is_large() => {
                     passed.consider(&waiting, self.served);
                     passed.push(waiting);
                 }

@@ -1,8 +1,8 @@
 //! The group-commit writer: makes what apps have decided durable, many apps per fsync.
 //!
-//! An app's actor submits a sealed [`Group`] and goes on; a lane takes all groups that wait,
-//! commits them in one transaction and resolves each group's ticket, in order. One lane on SQLite
-//! (it has one writer at a time), a few on PostgreSQL, by app. Invariants: every submitted group
+//! An app's actor submits a sealed [`Group`] and goes on; a lane takes those groups that are next in
+//! its line, commits them in one transaction and resolves each group's ticket, in order. One lane on
+//! SQLite (it has one writer at a time), a few on PostgreSQL, by app. Invariants: every submitted group
 //! is resolved exactly once, whatever happens to the lane; an outcome never says more than what
 //! is known; nothing here knows of replies, actors or permissions.
 

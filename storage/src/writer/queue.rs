@@ -73,6 +73,8 @@ struct State {
     line: Line,
     /// The apps whose groups are being committed.
     in_flight: Vec<AppId>,
+    /// Whoever waits for these groups alone.
+    barriers: Vec<oneshot::Sender<()>>,
     /// When the groups in flight were taken.
     taken: Instant,
     draining: bool,
@@ -116,6 +118,7 @@ impl Queue {
             state: Mutex::new(State {
                 line: Line::default(),
                 in_flight: Vec::new(),
+                barriers: Vec::new(),
                 taken: Instant::now(),
                 draining: false,
                 broken: false,
@@ -180,13 +183,14 @@ impl Queue {
     /// Answers when every group of `app` that was submitted before is resolved; `None`: they all have.
     pub(super) fn barrier(&self, app: AppId) -> Option<oneshot::Receiver<()>> {
         let mut state = self.state.lock();
-        if !state.in_flight.contains(&app) && !state.line.has(app) {
+        let (sender, receiver) = oneshot::channel();
+        if state.line.has(app) {
+            state.line.push_barrier(app, sender);
+        } else if state.in_flight.contains(&app) {
+            state.barriers.push(sender);
+        } else {
             return None;
         }
-        let (sender, receiver) = oneshot::channel();
-        state.line.push_barrier(app, sender);
-        drop(state);
-        self.wake();
         Some(receiver)
     }
 
@@ -261,9 +265,11 @@ impl Queue {
         Batch::new(self, counters, entries, barriers)
     }
 
-    /// The batch that was taken is resolved.
-    pub(super) fn batch_ended(&self) {
-        self.state.lock().in_flight.clear();
+    /// The batch that was taken is resolved; those who waited for its groups alone.
+    pub(super) fn batch_ended(&self) -> Vec<oneshot::Sender<()>> {
+        let mut state = self.state.lock();
+        state.in_flight.clear();
+        std::mem::take(&mut state.barriers)
     }
 }
 

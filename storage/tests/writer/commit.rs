@@ -309,7 +309,8 @@ contract! {
         for (name, owner, data) in [
             ("ada-1", ada, large.as_str()),
             ("ada-2", ada, &large),
-            ("ada-3", ada, &large),
+            // Small, but it purges.
+            ("ada-3", ada, ""),
             ("ben", ben, &large),
             ("small", eve, "{}"),
         ] {
@@ -318,7 +319,11 @@ contract! {
         let hold = Hold::on(test, first).await;
         for (app, name, owner, data) in [(first, "first", eve, "{}")].iter().chain(&submitted) {
             let ticket = Box::new(Told(name, Arc::clone(&told)));
-            let draft = Draft::new(*app, 1).of(*owner).create(row("a", data));
+            let draft = Draft::new(*app, 1).of(*owner);
+            let draft = match data.is_empty() {
+                true => draft.purge(row("a", "")),
+                false => draft.create(row("a", data)),
+            };
             drop(draft.with(|group| group.ticket = ticket).submit(&writer));
         }
         drop(hold);

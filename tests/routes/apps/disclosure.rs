@@ -46,7 +46,7 @@ async fn the_page_says_who_may_do_what_in_words_and_escapes_them() {
         "Rows can be added, but not changed or deleted.",
         "It may ask to use the camera.",
         "It talks to https://api.example.com.",
-        "Rows are sent to https://hooks.example.com, by 1 rule.",
+        "Rows of “entries” are sent to https://hooks.example.com, by 1 rule.",
     ] {
         assert!(page.text.contains(expected), "{expected} in {}", page.text);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rookery_domain::{manifest::Retention, retention, row::Row, time::STEP_BACK_S};
-use rookery_storage::trash::{DueRow, TRASH_PAGE_MAX};
+use rookery_storage::trash::{DuePlace, DueRow, TRASH_PAGE_MAX};
 
 use super::Decision;
 use crate::app::{private::TombKind, rows::Digest};
@@ -47,7 +47,9 @@ impl Decision<'_> {
     /// The collection need not be declared any more.
     pub(super) fn purge_trash(&mut self, rows: &[DueRow]) -> u64 {
         let mut purged = 0;
-        for DueRow { collection, key, version, .. } in rows.iter().take(SWEEP_ROWS_MAX) {
+        for DueRow { place: DuePlace { collection, key, .. }, version } in
+            rows.iter().take(SWEEP_ROWS_MAX)
+        {
             let Some(tomb) = self.working.tomb(collection, Digest::of(key)) else { continue };
             if tomb.kind == TombKind::Trashed && tomb.version == *version {
                 self.purge_tomb(&Arc::from(&**collection), key, tomb);

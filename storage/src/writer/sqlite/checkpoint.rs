@@ -3,8 +3,8 @@
 //! A passive checkpoint takes no writer's lock, so it runs on a thread and a connection of its own
 //! while the lane commits: in the lane it would stop all writing for milliseconds. Because commits
 //! go on meanwhile it never reaches the end of the log, and only a log that was moved whole begins
-//! anew; so once the log is long the lane moves the short rest itself, right after such a run. And
-//! once nothing came for a while it empties the log, which still holds what was purged.
+//! anew; so once the log is long the lane moves the short rest itself, right after such a run: until
+//! it has, there is no other run, which would be in its way. And once nothing came for a while it empties the log, which still holds what was purged.
 
 use std::{
     cell::Cell,
@@ -15,7 +15,7 @@ use std::{
         mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
     },
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rusqlite::Connection;
@@ -38,6 +38,10 @@ const CHECKPOINT_EVERY_FRAMES: u64 = 4_096;
 /// Frames (pages) in the log from which on the lane has it begin anew: 8 MiB. A longer log makes
 /// every read of a page slower, and holds space that a full disk would need.
 const LOG_FRAMES_MAX: u64 = 2_048;
+
+/// After a run that found a long log there is no other one for so long, unless the lane has looked: a lane
+/// that commits does so many times meanwhile.
+const LANE_LOOKS_WITHIN: Duration = Duration::from_secs(1);
 
 /// Between two looks at a full disk while nobody writes: whoever watches readiness hears then that
 /// space has returned.
@@ -73,6 +77,8 @@ pub(super) struct LogMaintenance<'lane> {
     connected: Connected<'lane>,
     /// What came of the last move that the lane made itself.
     moved: Moved,
+    /// The lane has to move what is left of a long log.
+    owes_rest: bool,
 }
 
 impl<'lane> LogMaintenance<'lane> {
@@ -100,6 +106,7 @@ impl<'lane> LogMaintenance<'lane> {
             db,
             connected,
             moved: Moved::Nothing,
+            owes_rest: false,
         })
     }
 
@@ -137,20 +144,18 @@ impl<'lane> LogMaintenance<'lane> {
         }
         let is_due = self.commits >= CHECKPOINT_EVERY_COMMITS
             || frames - self.asked_at >= CHECKPOINT_EVERY_FRAMES;
-        let must_move_rest = if is_full {
-            // The log may hold the space that is missing, and would hold it for as long as nothing
-            // is committed.
-            true
-        } else if is_due {
+        self.owes_rest |= self.checkpointer.look();
+        // A run that is asked for now would be in the way of what the lane moves itself.
+        if is_due && !self.owes_rest {
             (self.commits, self.asked_at) = (0, frames);
-            // A run that has ended is looked at, though another one is due.
-            let is_long = self.checkpointer.look();
-            self.checkpointer.ask() || is_long
-        } else {
-            self.checkpointer.look()
-        };
-        if must_move_rest && self.moved != Moved::NoSpace {
+            self.owes_rest = self.checkpointer.ask();
+        }
+        // On a full disk the log may hold the space that is missing, and would hold it for as long as nothing
+        // is committed.
+        if (self.owes_rest || is_full) && self.moved != Moved::NoSpace {
             self.move_by(PASSIVE)?;
+            // Where a run that somebody else asked for was in the way, after the next commit.
+            self.owes_rest = self.moved == Moved::Busy;
         }
         Ok(())
     }
@@ -210,6 +215,8 @@ enum Moved {
     Frames(u64),
     /// The disk is full: the log keeps what the file has no room for.
     NoSpace,
+    /// Nothing: another run was under way.
+    Busy,
     /// Nothing, for now; the next run tries again.
     Nothing,
 }
@@ -259,17 +266,24 @@ impl Checkpointer {
 }
 
 fn run(log: &Log<'_>, db: &SqliteDb, asked: &Receiver<()>, found: &AtomicU64) {
+    let mut ended: Option<Instant> = None;
     while asked.recv().is_ok() {
+        let is_lanes_turn = found.load(Ordering::Relaxed) > LOG_FRAMES_MAX
+            && ended.is_some_and(|at| at.elapsed() < LANE_LOOKS_WITHIN);
+        if is_lanes_turn {
+            continue;
+        }
         match log.checkpoint(PASSIVE) {
             Ok(Moved::Frames(frames)) => found.store(frames, Ordering::Relaxed),
             Ok(Moved::NoSpace) => found.store(u64::MAX, Ordering::Relaxed),
-            Ok(Moved::Nothing) => {}
+            Ok(Moved::Busy | Moved::Nothing) => {}
             Err(why) => {
                 // What was acknowledged is in the log, which was synced by its commits.
                 db.soundness().break_for(&why);
                 return;
             }
         }
+        ended = Some(Instant::now());
     }
 }
 
@@ -308,7 +322,7 @@ impl Log<'_> {
             },
         };
         // Negative: another run is under way, and will count it.
-        let Ok(frames) = u64::try_from(frames) else { return Ok(Moved::Nothing) };
+        let Ok(frames) = u64::try_from(frames) else { return Ok(Moved::Busy) };
         let wal_bytes = frames * (u64::from(page_bytes) + FRAME_HEADER_BYTES);
         let before = shared.counters.checkpointed(wal_bytes);
         let alarm = shared.options.wal_alarm_bytes;

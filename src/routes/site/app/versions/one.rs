@@ -132,7 +132,6 @@ pub(super) async fn view(
     let control = context.state.rooms.control();
     let app = context.state.rooms.apps().find(id).await?;
     let number = parse(number)?;
-    let version = control.version(app.id(), number).await?;
     let kept = control.versions(app.id()).await?;
     let names = Names::load(context).await?;
     let Query { against } = context.query()?;
@@ -140,18 +139,18 @@ pub(super) async fn view(
     let others = || kept.iter().map(|info| info.number).filter(|other| *other != number);
     let usual = others().find(|other| *other < number).or_else(|| others().next());
     let against = against.filter(|other| *other != number).or(usual);
+    // The documents are large: whoever waits for a turn has none yet.
+    let turn = context.state.reading.permit(context.human).await?;
+    let version = control.version(app.id(), number).await?;
     let other = match against {
         Some(other) => Some(control.version(app.id(), other).await?),
         None => None,
     };
-    let (version, differences) = context
-        .state
-        .reading
-        .run(context.human, move || {
-            let differences = other.map(|other| Differences::between(&other, &version));
-            (version, differences.unwrap_or_default())
-        })
-        .await?;
+    let compared = turn.run(move || {
+        let differences = other.map(|other| Differences::between(&other, &version));
+        (version.info, version.manifest, differences.unwrap_or_default())
+    });
+    let (info, manifest, differences) = compared.await?;
     let record = app.record();
     let current = number == record.version;
     // A closed app takes no deploy.
@@ -159,12 +158,12 @@ pub(super) async fn view(
         true => None,
         false => Some(rehearse(context, &app, number).await?),
     };
-    let report = control.report_on(&app, version.manifest.clone()).await?;
+    let report = control.report_on(&app, manifest.clone()).await?;
     let page = VersionPage {
         frame,
         number,
-        by: names.of(&version.info.by.into()),
-        at: version.info.created_at.into(),
+        by: names.of(&info.by.into()),
+        at: info.created_at.into(),
         current,
         others: kept
             .iter()
@@ -173,7 +172,7 @@ pub(super) async fn view(
             .collect(),
         against,
         differences,
-        declared: DisclosurePage::new(Shell::default(), &record, &version.manifest),
+        declared: DisclosurePage::new(Shell::default(), &record, &manifest),
         findings: report.findings,
         rehearsal,
         app_page,
