@@ -258,3 +258,29 @@ test('rows that nobody looks at hold no connection, and are live again when some
   await until(page, () => document.getElementById('live').textContent === '');
   await context.close();
 });
+
+test('what was typed comes back with the row it was typed over, and over no newer one', async () => {
+  const { context, page, key } = await newcomer(browser, 'back@example.org');
+  const mine = ['owner'];
+  const notes = { permissions: { read: mine, write: mine, update: mine, delete: mine } };
+  const app = await call('POST', '/v1/apps', { key, body: { html: '<h1>Notes</h1>', manifest: { collections: { notes } } } });
+  const rows = `/v1/apps/${app.id}/collections/notes`;
+  await call('POST', rows, { key, body: { key: 'r1', data: { name: 'old' } } });
+  const text = page.getByLabel('Content, as JSON');
+  const typedAndLeft = async () => {
+    await page.goto(`${SITE_URL}/apps/${app.id}/data/notes/rows/r1`);
+    await text.fill('{"name": "typed"}');
+    await page.goto(`${SITE_URL}/apps/${app.id}`);
+  };
+  await typedAndLeft();
+  await page.goBack();
+  assert.match(await text.inputValue(), /typed/);
+  await typedAndLeft();
+  await call('PATCH', `${rows}/r1`, { key, body: { data: { name: 'newer' } } });
+  await page.goBack();
+  assert.match(await text.inputValue(), /newer/);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.').waitFor();
+  assert.equal((await call('GET', `${rows}/r1`, { key })).data.name, 'newer');
+  await context.close();
+});

@@ -14,6 +14,7 @@ use rookery_storage::{
     },
     idempotency::KeepResponse,
 };
+use tokio::time::timeout;
 
 use super::{
     Directory,
@@ -71,7 +72,13 @@ impl Directory {
     /// # Errors
     /// `unavailable`, `internal`.
     pub async fn register(&self, name: AgentName) -> Result<(AgentRecord, MintedKey)> {
+        let turn = Arc::clone(&self.core.registrations).acquire_owned();
+        let turn = timeout(self.core.options.call_timeout, turn).await.ok().and_then(Result::ok);
+        let turn =
+            turn.ok_or_else(|| Error::unavailable("too many agents are being registered"))?;
         self.mutate(async move |core: Arc<Core>| {
+            // Until it is done, whether or not whoever asked has left.
+            let _turn = turn;
             let (secret, new) = super::keys::draw();
             let name = name.as_str().to_owned();
             let (agent, key) =

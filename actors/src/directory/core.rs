@@ -20,6 +20,10 @@ use crate::{Runtime, observe::Observer, orgs::OrgRoles};
 /// Changes that may wait for the actor at a time.
 const MUTATIONS_MAX: usize = 1_024;
 
+/// Registrations of agents among them, which anybody may ask for. Further ones wait for these, and keep nobody
+/// else waiting.
+const REGISTRATIONS_MAX: usize = 64;
+
 /// What the rooms of the directory share.
 pub(super) struct Core {
     pub(super) db: Db,
@@ -35,6 +39,7 @@ pub(super) struct Core {
     sound: AtomicBool,
     pub(super) actor: RwLock<Option<ActorRef<Mutation>>>,
     pub(super) admission: Arc<Semaphore>,
+    pub(super) registrations: Arc<Semaphore>,
     pub(super) guesses: Guesses,
     pub(super) touches: Touches,
     pub(super) participants: Cache,
@@ -64,6 +69,7 @@ impl Core {
             sound: AtomicBool::new(false),
             actor: RwLock::default(),
             admission: Arc::new(Semaphore::new(MUTATIONS_MAX)),
+            registrations: Arc::new(Semaphore::new(REGISTRATIONS_MAX)),
             guesses: Guesses::default(),
             touches: Touches::default(),
             participants: Cache::default(),

@@ -1,7 +1,8 @@
 //! One change, on its way to the actor and through it.
 //!
 //! A caller waits for at most `call_timeout` and may leave at any time. A change that was not begun
-//! by then never is; one that was begun runs to its end, whether or not anybody still listens.
+//! by then never is; one that was begun is waited for as long again, since others were before it, and runs to
+//! its end, whether or not anybody still listens.
 
 use std::{
     future::Future,
@@ -17,7 +18,10 @@ use rookery_storage::{
     StorageError,
     trace::{self, within},
 };
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::{
+    sync::{OwnedSemaphorePermit, oneshot},
+    time::timeout,
+};
 
 use super::{Directory, core::Core};
 
@@ -94,7 +98,7 @@ impl Directory {
         let permit = Arc::clone(&self.core.admission).try_acquire_owned();
         let permit =
             permit.map_err(|_| Error::unavailable("too many changes of accounts are waiting"))?;
-        let (reply, answer) = oneshot::channel();
+        let (reply, mut answer) = oneshot::channel();
         let progress = Arc::new(AtomicU8::new(WAITING));
         // The actor does it, for whoever asked.
         let trace = trace::current();
@@ -123,9 +127,18 @@ impl Directory {
             Some(actor) => drop(actor.send_message(mutation)),
             None => drop(mutation),
         }
-        match tokio::time::timeout(self.core.options.call_timeout, answer).await {
+        let patience = self.core.options.call_timeout;
+        let mut answered = timeout(patience, &mut answer).await;
+        if answered.is_err() {
+            give_up(&progress)?;
+            answered = timeout(patience, &mut answer).await;
+        }
+        match answered {
             Ok(Ok(result)) => result,
-            Ok(Err(_)) | Err(_) => Err(unanswered(&progress)),
+            Ok(Err(_)) | Err(_) => {
+                give_up(&progress)?;
+                Err(Error::unknown_outcome().caused_by("the directory does not answer"))
+            }
         }
     }
 }
@@ -134,12 +147,15 @@ fn outcome(error: &StorageError) -> MemoryState {
     if error.is_certain() { MemoryState::Sound } else { MemoryState::InDoubt }
 }
 
-/// What is known of a change that did not answer: one that was not begun never will be.
-fn unanswered(progress: &AtomicU8) -> Error {
+/// Has a change that was not begun never be.
+///
+/// # Errors
+/// `unavailable` when it was not.
+fn give_up(progress: &AtomicU8) -> Result<()> {
     let given_up =
         progress.compare_exchange(WAITING, ABANDONED, Ordering::AcqRel, Ordering::Acquire);
     match given_up {
-        Ok(_) => Error::unavailable("accounts are not available now"),
-        Err(_) => Error::unknown_outcome().caused_by("the directory does not answer"),
+        Ok(_) => Err(Error::unavailable("accounts are not available now")),
+        Err(_) => Ok(()),
     }
 }

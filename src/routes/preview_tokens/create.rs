@@ -51,9 +51,9 @@ impl RequestBody for NewPreview {
 
 /// Makes a token by which anybody may look at a private app.
 ///
-/// Its holder reads and counts what `anyone` may, and writes nothing. Only a private app is
-/// previewed: `conflict` for any other, and for one that has 1,000 tokens. It ends when it is revoked, when its time is over, when the app
-/// is not private any more, and when the app gets another owner.
+/// Its holder reads and counts what `anyone` may, and writes nothing. Only a private app is previewed:
+/// `conflict` for any other, and for one that has 1,000 tokens. It ends when it is revoked, when its time is
+/// over, when the app is not private any more, and when the app gets another owner.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/preview-tokens", tag = "Sharing", request_body = Option<NewPreview>,
     params(IdempotencyKey),

@@ -2,6 +2,8 @@
 //! for no other: where somebody else is signed in by now, or nobody is, what was typed is kept on a page
 //! that sends it again, in its body alone, in no address and no cookie.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::{
     body::Body,
@@ -28,6 +30,9 @@ use crate::{
 
 /// Who sends a form, and what it holds; how long it may be goes by whether it carries a row.
 pub struct Posted<T, const CARRIES_ROW: bool = false>(pub PageContext, pub T);
+
+/// `@` as it is sent.
+const AT: &str = "%40";
 
 /// A form that carries a row.
 pub type PostedRow<T> = Posted<T, true>;
@@ -127,12 +132,24 @@ impl Form {
     fn of(text: &str) -> Self {
         let is_mark = |pair: &&str| pair.split('=').next() == Some(form_account::FIELD);
         let (marks, fields): (Vec<_>, Vec<_>) = text.split('&').partition(is_mark);
+        let fields: Vec<_> = fields.into_iter().map(plainly_named).collect();
         let marks = marks.join("&");
         let mark = url::form_urlencoded::parse(marks.as_bytes()).next();
         Self {
             fields: fields.join("&"),
             form_account: mark.and_then(|(_, value)| FormAccount::sent(&value)),
         }
+    }
+}
+
+/// A field of a form without what its name says behind an `@`: of which state of things it is. A browser that
+/// comes back to a page, which is made anew for that, puts what was typed into the field of the same name,
+/// whatever has changed meanwhile.
+fn plainly_named(pair: &str) -> Cow<'_, str> {
+    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+    match name.split_once(AT) {
+        Some((plain, _)) => format!("{plain}={value}").into(),
+        None => pair.into(),
     }
 }
 

@@ -1,10 +1,11 @@
 //! Who waits for a lane, and which of them share its next transaction.
 //!
 //! A group of one row takes a lane for less than a millisecond beside others; one of a large batch takes it
-//! for a tenth of a second, and one that purges reads all that its app's feed keeps. In the order in which they came, an account that writes batches to many of its
-//! apps would have everybody else's rows wait for all of them. So small groups go together and first, and
-//! large ones one at a time, never two in a row while a small one waits, nor two of one account while
-//! another's waits. The groups of one app stay in their order.
+//! for a tenth of a second, and one that purges reads all that its app's feed keeps. In the order in which
+//! they came, an account that writes batches to many of its apps would have everybody else's rows wait for
+//! all of them. So small groups go together and first, and large ones one at a time, never two in a row while
+//! a small one waits, nor two of one account while another's waits. The groups of one app stay in their
+//! order.
 
 use std::{
     collections::{HashSet, VecDeque},

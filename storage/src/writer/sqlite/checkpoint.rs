@@ -1,10 +1,11 @@
 //! Moving what the log holds into the file, beside the commits.
 //!
-//! A passive checkpoint takes no writer's lock, so it runs on a thread and a connection of its own
-//! while the lane commits: in the lane it would stop all writing for milliseconds. Because commits
-//! go on meanwhile it never reaches the end of the log, and only a log that was moved whole begins
-//! anew; so once the log is long the lane moves the short rest itself, right after such a run: until
-//! it has, there is no other run, which would be in its way. And once nothing came for a while it empties the log, which still holds what was purged.
+//! A passive checkpoint takes no writer's lock, so it runs on a thread and a connection of its own while the
+//! lane commits: in the lane it would stop all writing for milliseconds. Because commits go on meanwhile it
+//! never reaches the end of the log, and only a log that was moved whole begins anew; so once the log is long
+//! the lane moves the short rest itself, right after such a run: until it has, there is no other run, which
+//! would be in its way. And once nothing came for a while it empties the log, which still holds what was
+//! purged.
 
 use std::{
     cell::Cell,

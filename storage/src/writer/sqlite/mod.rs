@@ -1,8 +1,8 @@
 //! The SQLite lane: one thread of the operating system with one connection.
 //!
-//! Commits have no timer. While a COMMIT waits for the disk the next groups gather by
-//! themselves, and it takes all small ones of them at once. It holds the write lock from BEGIN to COMMIT, so that a
-//! cold-path transaction never meets it inside SQLite.
+//! Commits have no timer. While a COMMIT waits for the disk the next groups gather by themselves, and it
+//! takes all small ones of them at once. It holds the write lock from BEGIN to COMMIT, so that a cold-path
+//! transaction never meets it inside SQLite.
 
 mod batch;
 mod checkpoint;
