@@ -204,7 +204,7 @@
   };
   document.addEventListener('htmx:afterRequest', ({ detail: { requestConfig: { elt }, xhr, successful } }) => {
     const { id } = elt;
-    if (id !== 'live' && id !== 'rows') return;
+    if ((id !== 'live' && id !== 'rows') || isLeaving) return;
     if (id === 'rows' && busy(elt)) {
       missed = true;
       return;
@@ -231,6 +231,14 @@
     clearTimeout(again.get(id));
     again.set(id, setTimeout(askAgain, Math.max(wait, asked)));
   });
+  // Who sends a form leaves: the answer to a question that its action ends would lead elsewhere.
+  let isLeaving = false;
+  document.addEventListener('submit', ({ defaultPrevented, target }) => {
+    if (defaultPrevented || target.method !== 'post' || !document.getElementById('live')) return;
+    isLeaving = true;
+    htmx.trigger('#live', 'htmx:abort');
+  });
+  addEventListener('pageshow', () => { isLeaving = false; });
   addEventListener('online', askAgain);
   // A page that nobody looks at holds no connection: over HTTP/1 a browser has six for a whole site.
   document.addEventListener('visibilitychange', () => {

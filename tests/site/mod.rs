@@ -10,6 +10,7 @@ mod closed;
 mod columns;
 mod data;
 mod domains;
+mod empty_lists;
 mod fields;
 mod first_run;
 mod home;

@@ -21,6 +21,8 @@ async fn where_nobody_may_add_a_row_here_the_page_says_why() {
     // Who may add a row and not read it is led to the list.
     let added = owned.submit("/data/dropped/new", &[("data", "{\"n\": 1}")]).await;
     assert_eq!(added.led_to(), owned.page("/data/dropped?done=row-created#notice"));
+    let list = owned.see("/data/dropped?done=row-created").await;
+    list.says("The row is created.").says("Nobody may read rows of “dropped”");
     // What was typed before that was so stays in the editor.
     let typed = owned.submit("/data/guarded/new", &[("data", "{\"n\": 1}")]).await;
     assert_eq!(typed.status, 403);

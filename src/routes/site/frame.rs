@@ -63,6 +63,12 @@ impl Frame {
         self
     }
 
+    /// Whether the page says that something was done.
+    #[must_use]
+    pub fn says_done(&self) -> bool {
+        self.notice.as_ref().is_some_and(|notice| !notice.refused)
+    }
+
     /// Whether a part of the page, or with an empty name its top, says what the last action did.
     #[must_use]
     pub fn says_at(&self, place: &str) -> bool {

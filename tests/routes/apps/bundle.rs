@@ -84,6 +84,26 @@ async fn stored(server: &TestServer, record: &Value) -> (String, String, Vec<Val
 }
 
 #[tokio::test]
+async fn names_of_files_in_a_form_are_what_its_encoding_made_of_them() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let send = async |filename: &str| {
+        let body = format!(
+            "--x\r\ncontent-disposition: form-data; name=\"html\"\r\n\r\n<p>\r\n--x\r\n\
+             content-disposition: form-data; name=\"assets\"; filename=\"{filename}\"\r\n\r\n1\r\n--x--\r\n"
+        );
+        let request = server.call(Method::POST, "/v1/apps", &owner);
+        let request = request.header("content-type", "multipart/form-data; boundary=x");
+        Answer::of(request.body(body)).await
+    };
+    let named = send("a %22b%22.txt").await.expect(201);
+    assert_eq!(stored(&server, &named).await.2[0][0], "a \"b\".txt");
+    let encoded = send("a%2Fb.js").await;
+    let refused = encoded.error(ErrorCode::InvalidRequest);
+    assert!(refused["message"].as_str().unwrap().contains("a%2Fb.js"), "{refused}");
+}
+
+#[tokio::test]
 async fn json_form_and_zip_make_the_same_app() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;

@@ -44,6 +44,21 @@ pub(super) async fn read(kind: &str, bytes: Bytes, state: &AppState) -> Result<R
     Ok(raw)
 }
 
+/// The name of a file as its folder has it. A form's encoding escapes three characters of it (HTML,
+/// "multipart/form-data encoding algorithm").
+///
+/// # Errors
+/// `invalid_request` where a client has escaped the `/` as well: the file would be at another path.
+fn as_named(filename: &str) -> Result<String> {
+    if filename.contains("%2F") || filename.contains("%2f") {
+        let name = quoted(filename);
+        return Err(Error::invalid(format!(
+            "`assets`: the filename {name} is percent-encoded: send its `/` as it is"
+        )));
+    }
+    Ok(filename.replace("%22", "\"").replace("%0D", "\r").replace("%0A", "\n"))
+}
+
 async fn part(raw: &mut Raw, field: Field<'_>) -> Result<()> {
     let name = field.name().unwrap_or_default().to_owned();
     let encoding = field.headers().get("content-transfer-encoding").map(HeaderValue::as_bytes);
@@ -56,6 +71,7 @@ async fn part(raw: &mut Raw, field: Field<'_>) -> Result<()> {
     if name == "assets" {
         let path = field.file_name().map(str::to_owned);
         let path = path.ok_or_else(|| Error::invalid("`assets`: a part has no filename"))?;
+        let path = as_named(&path)?;
         let content_type = field.content_type().filter(|kind| *kind != UNKNOWN).map(str::to_owned);
         let bytes = field.bytes().await.map_err(|_| malformed())?.into();
         raw.assets.get_or_insert_default().push(RawAsset { path, content_type, bytes });

@@ -151,8 +151,10 @@ impl Session<'_> {
             Err(silent) => Err(silent.into()),
         };
         if let Err(failure) = written {
-            if !failure.is_expected() {
-                tracing::error!(app.id = %app, ?failure, "a group was refused");
+            if !failure.is_expected()
+                && let Some(skipped) = self.shared.counters.batch_lines.take()
+            {
+                tracing::error!(app.id = %app, ?failure, skipped, "a group was refused");
             }
             // Without COMMIT the server undoes it when it finds the connection gone.
             fail(batch, &[position], failure)?;

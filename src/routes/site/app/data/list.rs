@@ -34,10 +34,14 @@ use crate::{
         notice::Notice,
         page_context::PageContext,
         paging::{CursorTrail, ITEMS_MAX, ONLY, Pager},
+        records::Collection,
         see_other,
         words::{self, At, Count},
     },
 };
+
+/// What stands in the place of rows where there are none.
+const EMPTY: &str = "No rows";
 
 /// What an address asks for.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -58,11 +62,23 @@ impl Query {
         self.field.is_empty() && self.value.is_empty() && self.filter.is_empty()
     }
 
-    /// Why this page of the list of a collection with so many rows is empty: a heading, and more.
-    fn nothing(&self, trail: &CursorTrail, rows: u64) -> (&'static str, String) {
+    /// Why this page of the list of a collection with so many rows, and so many `set_aside`, is empty: a
+    /// heading, and more.
+    fn nothing(
+        &self,
+        trail: &CursorTrail,
+        rows: u64,
+        set_aside: Option<Count>,
+    ) -> (&'static str, String) {
         let why = match rows {
             _ if !self.is_empty() => "None that fits.",
             _ if trail.is_later() => "None here any more.",
+            0 if set_aside.is_some() => {
+                let set_aside = set_aside.map(|count| count.of("row is", "rows are"));
+                let why = "set aside, for the current version takes no such rows. A version that does, \
+                           such as an earlier one, brings them back.";
+                return (EMPTY, format!("{} {why}", set_aside.unwrap_or_default()));
+            }
             0 => "None here yet. They appear by themselves when the app writes some.",
             1 => {
                 return (
@@ -75,7 +91,7 @@ impl Query {
                 return ("No rows for you", why);
             }
         };
-        ("No rows", why.to_owned())
+        (EMPTY, why.to_owned())
     }
 
     /// Why the list at `page` was refused: its place in the list is over, or what the form asks for.
@@ -292,8 +308,6 @@ async fn view(context: &PageContext, id: &str, collection: String) -> ApiResult<
     };
     let status = refused.as_ref().map_or(StatusCode::OK, |error| error::status(error.code));
     let page = collection_page(&app, &collection);
-    let notice = refused.as_ref().map(|error| query.refusal(error, &page));
-    let frame = frame.with(notice);
     let data: Vec<_> = rows.items.iter().map(Row::members).collect();
     let declared = declared(context, &app, &collection).await?;
     let columns = columns(&declared, &data);
@@ -307,10 +321,17 @@ async fn view(context: &PageContext, id: &str, collection: String) -> ApiResult<
         Line::of(row, members, &columns, short, href)
     };
     let counts = app_page.app.collections.iter().find(|one| one.name == collection);
-    let nothing = refused.is_none().then(|| {
-        query
-            .nothing(&trail, counts.and_then(|one| one.row_count.as_ref()).map_or(0, |rows| rows.0))
-    });
+    let (notice, nothing) = match refused.map(|error| query.refusal(&error, &page)) {
+        // What was done just now is said; why its list is not shown stands in the place of that.
+        Some(refusal) if frame.says_done() => (None, Some((EMPTY, refusal.text))),
+        Some(refusal) => (Some(refusal), None),
+        None => {
+            let rows = counts.and_then(|one| one.row_count).map_or(0, |rows| rows.0);
+            let set_aside = counts.and_then(Collection::set_aside);
+            (None, Some(query.nothing(&trail, rows, set_aside)))
+        }
+    };
+    let frame = frame.with(notice);
     let mut fields: BTreeSet<_> = data.iter().flat_map(|members| members.keys().cloned()).collect();
     let left_out = fields.iter().filter(|field| !columns.contains(field)).count();
     fields.extend(declared);
