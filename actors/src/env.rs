@@ -14,7 +14,8 @@ use rookery_storage::{log_throttle::LogThrottle, offload::Offload};
 use tokio::{runtime::Handle, sync::Notify, time::Instant};
 
 use crate::{
-    accounts::Accounts, meters::Collector, observe::Observer, orgs::OrgRoles, store::AppStore,
+    accounts::Accounts, control::deployed::DeployedBytes, meters::Collector, observe::Observer,
+    orgs::OrgRoles, store::AppStore,
 };
 
 /// How long a request may wait to be begun, unless it is set otherwise.
@@ -131,6 +132,8 @@ pub(crate) struct Env {
     pub(crate) reporting: Offload,
     /// The permit for deploys and new apps that move many bytes of rows.
     pub(crate) moving: Offload,
+    /// What accounts deployed lately.
+    pub(crate) deployed: DeployedBytes,
     /// An app has more in its trash than that has room for.
     pub(crate) trash_overfull: Notify,
     /// Lines of commits that come to nothing.

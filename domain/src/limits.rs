@@ -61,6 +61,8 @@ pub struct Limits {
     pub asset_files_max: usize,
     /// Bytes of a version's assets together.
     pub asset_bytes_max: usize,
+    /// Bytes that an account deploys in ten minutes; 0 for any number.
+    pub deployed_bytes_per_account: u64,
     /// Rows in one batch request.
     pub batch_rows_max: usize,
     /// Versions of an app that are kept.
@@ -93,6 +95,7 @@ impl Default for Limits {
             html_bytes_max: 2 << 20,
             asset_files_max: 200,
             asset_bytes_max: 8 << 20,
+            deployed_bytes_per_account: 512 << 20,
             batch_rows_max: 500,
             versions_kept: 20,
             deleted_app_retention_days: 30,

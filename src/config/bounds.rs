@@ -64,6 +64,7 @@ const BOUNDS: &[(&str, RangeInclusive<u64>)] = &[
     ("limits.html_bytes_max", BYTES_OR_NONE),
     ("limits.asset_files_max", COUNT_OR_NONE),
     ("limits.asset_bytes_max", BYTES_OR_NONE),
+    ("limits.deployed_bytes_per_account", BYTES_OR_NONE),
     ("limits.batch_rows_max", 1..=BATCH_ROWS_MAX as u64),
     ("limits.versions_kept", COUNT),
     ("limits.deleted_app_retention_days", DAYS_OR_NONE),

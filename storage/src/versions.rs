@@ -63,10 +63,7 @@ impl NewVersion {
     /// Bytes of content that are written with it: of its documents and its new assets.
     #[must_use]
     pub fn content_bytes(&self) -> usize {
-        let assets = self.assets.iter().map(|asset| match asset {
-            VersionAsset::New(asset) => asset.bytes.len(),
-            VersionAsset::Stored(_) => 0,
-        });
+        let assets = self.assets.iter().map(VersionAsset::new_bytes);
         self.html.len() + self.manifest.len() + assets.sum::<usize>()
     }
 }
@@ -91,6 +88,15 @@ pub enum VersionAsset {
 }
 
 impl VersionAsset {
+    /// Bytes of content that come with it.
+    #[must_use]
+    pub fn new_bytes(&self) -> usize {
+        match self {
+            Self::New(asset) => asset.bytes.len(),
+            Self::Stored(_) => 0,
+        }
+    }
+
     /// Its path below the app's origin, without a leading slash.
     #[must_use]
     pub fn path(&self) -> &str {

@@ -157,8 +157,8 @@ impl Control {
     /// # Errors
     /// Every code of part 2.2; `slug_not_allowed_for_link`, `slug_taken`, `payload_too_large`,
     /// `collection_not_found`, `input_schema_violation`, `unique_conflict`, `app_quota_exceeded`,
-    /// `account_quota_exceeded`; `unavailable` when checking the first rows takes too long; `conflict`
-    /// for an idempotency key used with another body.
+    /// `account_quota_exceeded`, `rate_limited`; `unavailable` when checking the first rows takes too long;
+    /// `conflict` for an idempotency key used with another body.
     pub async fn create(&self, request: CreateApp) -> Result<Idempotent<Created>> {
         let control = self.clone();
         to_the_end(async move {
@@ -179,11 +179,19 @@ impl Control {
         if let Some(again) = self.first_response(&request).await? {
             return Ok(Idempotent::Replayed(again));
         }
-        let prepared = self.prepare(&mut request).await?;
-        match request.dry_run {
-            true => self.rehearse_create(&request, prepared).await.map(Idempotent::Fresh),
-            false => self.store(request, prepared).await,
+        let (env, owner, bytes) = (self.env(), request.owner, request.bundle.bytes());
+        if !request.dry_run {
+            env.deployed.check(owner, env.limits.deployed_bytes_per_account)?;
         }
+        let prepared = self.prepare(&mut request).await?;
+        if request.dry_run {
+            return self.rehearse_create(&request, prepared).await.map(Idempotent::Fresh);
+        }
+        let created = self.store(request, prepared).await?;
+        if matches!(created, Idempotent::Fresh(_)) {
+            env.deployed.add(owner, bytes);
+        }
+        Ok(created)
     }
 
     /// The response that this request got before, by its idempotency key. A repeated request must

@@ -93,7 +93,7 @@ impl Control {
     ///
     /// # Errors
     /// Every code of part 2.2; `manifest_incompatible_redeploy`, `unique_backfill_conflict`,
-    /// `payload_too_large`, `conflict`.
+    /// `payload_too_large`, `conflict`, `rate_limited`.
     pub async fn deploy(&self, app: &AppHandle, request: Redeploy) -> Result<Idempotent<Deployed>> {
         let (control, app) = (self.clone(), app.clone());
         to_the_end(async move { control.redeploy(&app, request).await }).await
@@ -115,6 +115,10 @@ impl Control {
                     Lookup::Absent(asked) => Some(asked),
                 },
             };
+            let (env, owner) = (self.env(), app.record().owner);
+            if !request.dry_run {
+                env.deployed.check(owner, env.limits.deployed_bytes_per_account)?;
+            }
             let plan = Arc::new(self.plan(app, &request).await?);
             if request.dry_run {
                 return self.rehearse(app, &plan).await.map(Idempotent::Fresh);
@@ -129,6 +133,7 @@ impl Control {
             }
             match answer {
                 Ok(Reply::Deployed(report)) => {
+                    env.deployed.add(owner, request.bundle.bytes());
                     // In this turn: after it the next version may be there.
                     let detail = self.detail(app).await.map_err(Error::after_change)?;
                     return Ok(Idempotent::Fresh(Deployed::new(detail, &plan, *report)));

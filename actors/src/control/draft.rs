@@ -33,6 +33,14 @@ pub struct Bundle {
     pub hold: Hold,
 }
 
+impl Bundle {
+    /// Bytes that it brings.
+    pub(super) fn bytes(&self) -> usize {
+        let assets = self.assets.iter().flatten().map(VersionAsset::new_bytes);
+        self.html.len() + self.manifest.as_ref().map_or(0, String::len) + assets.sum::<usize>()
+    }
+}
+
 /// Something that is dropped with its last clone, such as a share of a budget.
 #[derive(Clone, Default)]
 pub struct Hold(Option<Arc<dyn Any + Send + Sync>>);

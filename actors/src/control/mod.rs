@@ -6,6 +6,7 @@ mod advisories;
 mod closing;
 mod create;
 mod deploy;
+pub(crate) mod deployed;
 mod detail;
 mod draft;
 mod list;

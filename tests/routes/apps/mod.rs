@@ -3,6 +3,7 @@
 mod advisories;
 mod bundle;
 mod create;
+mod deployed;
 mod detached;
 mod disclosure;
 mod former_slugs;
