@@ -337,16 +337,15 @@ impl AsyncWrite for Stream {
         // The system wakes a writer only when much has been taken: a slow client may have taken
         // less.
         let socket = SockRef::from(&this.socket);
-        let too_little = match socket.send_vectored(bufs) {
+        match socket.send_vectored(bufs) {
             Ok(bytes) if taken + bytes as u64 >= taken_min => return Poll::Ready(Ok(bytes)),
-            Ok(_) => true,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => true,
-            Err(error) => return Poll::Ready(Err(error)),
-        };
-        if too_little {
-            // What is unsent goes with the connection. If the system refuses, it stays for a while.
-            let _ = socket.set_linger(Some(Duration::ZERO));
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
+                return Poll::Ready(Err(error));
+            }
+            _ => {}
         }
+        // What is unsent goes with the connection. If the system refuses, it stays for a while.
+        let _ = socket.set_linger(Some(Duration::ZERO));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 
